@@ -1,0 +1,1 @@
+"""Long-term memory for AI assistants, on PostgreSQL and pgvector."""

@@ -1,0 +1,105 @@
+"""Every error Perdure raises on purpose, as one tree.
+
+An error says what happened, names the field, value and limit where there is one, and tells the person what to do
+next. `code` is stable and machine-readable: HTTP, MCP and `--json` print it; the command line turns it into an exit
+code (2 for `InvalidInput` and `ConfigurationError`, 1 for the rest).
+"""
+
+from __future__ import annotations
+
+_SHOWN_CHARS = 80
+
+
+def shown(value: object) -> str:
+    """A short printable form of a rejected value: at most 80 characters, control characters escaped."""
+    text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+    return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
+
+
+class PerdureError(Exception):
+    """Base of all errors raised on purpose."""
+
+    code = "error"
+    exit_status = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}" if self.hint else self.message
+
+
+class InvalidInput(PerdureError):
+    """A value was refused at the door; nothing was written (HTTP 422, exit status 2).
+
+    Carries the `field`, a short form of the `value`, and the `limit` that it broke.
+    """
+
+    code = "invalid_input"
+    exit_status = 2
+
+    def __init__(self, field: str, value: object, limit: str, *, line: int | None = None) -> None:
+        self.field = field
+        self.value = shown(value)
+        self.limit = limit
+        self.line = line
+        where = f"line {line}: " if line is not None else ""
+        super().__init__(f"{where}{field} {self.value} is not accepted: {limit}.")
+
+    def at_line(self, line: int) -> InvalidInput:
+        """The same error, naming the line of the file it came from."""
+        raised = InvalidInput.__new__(InvalidInput)
+        raised.field, raised.value, raised.limit, raised.line = self.field, self.value, self.limit, line
+        PerdureError.__init__(raised, f"line {line}: {self.field} {self.value} is not accepted: {self.limit}.")
+        return raised
+
+
+class NotFound(PerdureError):
+    """The space, memory or operation does not exist, or is not visible to this caller."""
+
+    code = "not_found"
+
+
+class Conflict(PerdureError):
+    """The request contradicts stored state, such as an `operation_id` used before with other words."""
+
+    code = "conflict"
+
+
+class ConfigurationError(PerdureError):
+    """A setting, URL or data directory cannot be used as it is; the hint says what to change."""
+
+    code = "configuration"
+    exit_status = 2
+
+
+class FamilyMismatch(ConfigurationError):
+    """The space's memories were embedded by another model than the one now configured."""
+
+    code = "family_mismatch"
+
+
+class DatabaseUnavailable(PerdureError):
+    """The database could not be reached or did not answer in time; repeating with the same operation_id is safe."""
+
+    code = "database_unavailable"
+
+
+class ServerStartFailed(DatabaseUnavailable):
+    """The embedded PostgreSQL did not start; the message quotes the end of its log."""
+
+    code = "server_start_failed"
+
+
+class EmbeddingUnavailable(PerdureError):
+    """The embedding endpoint or engine could not be reached in time: an outage, worth repeating."""
+
+    code = "embedding_unavailable"
+
+
+class EmbeddingFailed(PerdureError):
+    """The embedder answered, but with something that is no usable vector; repeating will not help by itself."""
+
+    code = "embedding_failed"

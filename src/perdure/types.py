@@ -1,0 +1,260 @@
+"""The frozen values that rooms hand to each other. No behaviour beyond what a value can say about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+
+class MemoryType(StrEnum):
+    """What kind of memory a row is. Identity and reflection are hidden from general retrieval."""
+
+    GENERAL = "general"
+    FACT = "fact"
+    PREFERENCE = "preference"
+    EVENT = "event"
+    EMAIL = "email"
+    CALENDAR = "calendar"
+    EPISODE = "episode"
+    REFLECTION = "reflection"
+    IDENTITY = "identity"
+    TRANSITION = "transition"
+
+
+HIDDEN_TYPES: frozenset[MemoryType] = frozenset({MemoryType.IDENTITY, MemoryType.REFLECTION})
+"""Types that only an explicit `memory_type` filter reaches."""
+
+
+class Trust(StrEnum):
+    """Who vouches for a memory: user > assistant > tool > external > derived."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    EXTERNAL = "external"
+    DERIVED = "derived"
+
+
+SOURCES: frozenset[str] = frozenset({
+    "conversation",
+    "email",
+    "calendar",
+    "user",
+    "conversation_archive",
+    "consolidation",
+    "episode_synthesis",
+    "reflection",
+    "transition",
+    "bootstrap",
+})
+"""Where a memory came from; besides these, `import:<name>`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a memory rests on: a message, a mail, an event. `excerpt` is at most 500 characters."""
+
+    kind: str
+    external_id: str | None = None
+    speaker: str | None = None
+    observed_at: datetime | None = None
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMemory:
+    """A row of the stream as a caller sees it. Times are in UTC; `score` fields live in `Hit`, not here."""
+
+    space: str
+    id: int
+    summary: str
+    memory_type: MemoryType
+    salience: float
+    usefulness: float
+    confidence: float
+    retrieval_count: int
+    source: str
+    trust: Trust
+    source_date: datetime
+    created_at: datetime
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    speaker: str | None = None
+    audience: str | None = None
+    conversation_id: str | None = None
+    language: str | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    pinned: bool = False
+    superseded_by: int | None = None
+    superseded_at: datetime | None = None
+    superseded_reason: str | None = None
+    related_ids: tuple[int, ...] = ()
+    chunk_of: int | None = None
+    chunk_no: int = 0
+    last_retrieved_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One retrieved memory and why it was chosen.
+
+    `score` is the negated ranking formula: higher is better. `terms` holds what each term of the formula contributed
+    to the rank (lower is better there); `arms` names the candidate arms that brought it; `similarity` is the family's
+    calibrated similarity, 0 for unrelated and 1 for identical.
+    """
+
+    memory: StoredMemory
+    score: float
+    similarity: float
+    terms: Mapping[str, float]
+    arms: tuple[str, ...]
+    matched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PendingItem:
+    """An exchange that was captured but not yet drained, shown so that nothing just said is invisible."""
+
+    queue_id: int
+    speaker: str | None
+    text: str
+    occurred_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What `recall` hands back for one turn.
+
+    `memories` is empty when nothing is worth injecting. `prefix` is stable from turn to turn and can be cached by the
+    model's server; `tail` changes. `degraded` names the parts that failed or ran out of time; the rest is still good.
+    """
+
+    query: str
+    memories: tuple[Hit, ...]
+    pending: tuple[PendingItem, ...]
+    prefix: str
+    tail: str
+    degraded: tuple[str, ...]
+    timings_ms: Mapping[str, float]
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Ids of the injected memories, for `capture(recall=...)`."""
+        return tuple(hit.memory.id for hit in self.memories)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Hits of a search, best first; `degraded` names what could not be done."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    degraded: tuple[str, ...]
+    timings_ms: Mapping[str, float]
+    path: Literal["exact", "index"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The text is now in these memories, one per chunk, readable by every connection."""
+
+    ids: tuple[int, ...]
+    status: Literal["stored"] = "stored"
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The same text was already there; its evidence, tags and salience were merged into this memory."""
+
+    id: int
+    status: Literal["merged"] = "merged"
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """`new` replaced `old`, which is now a tombstone."""
+
+    old: int
+    new: int
+    status: Literal["superseded"] = "superseded"
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Nothing was kept, and why."""
+
+    reason: str
+    status: Literal["nothing"] = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The raw exchange is committed and waits in the queue under this id."""
+
+    queue_id: int
+    status: Literal["pending"] = "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The third attempt failed; the exchange lies in failed_operations and can be replayed."""
+
+    reason: str
+    status: Literal["failed"] = "failed"
+
+
+Outcome = Stored | Merged | Superseded | Nothing | Pending | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of an imported or captured conversation, as sources hand it in.
+
+    `external_id` is the source's own id; with `space` and `source` it makes an import idempotent. `context` is what a
+    reader of the conversation had just read (see `docs/decisions`), used for embedding only and never stored as text.
+    """
+
+    external_id: str
+    text: str
+    speaker: str | None = None
+    occurred_at: datetime | None = None
+    conversation_id: str | None = None
+    space: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a retrieval may return; every field is optional. `since` is inclusive, `until` exclusive, on source_date."""
+
+    tags: tuple[str, ...] = ()
+    memory_type: MemoryType | None = None
+    source: str | None = None
+    speaker: str | None = None
+    conversation_id: str | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def empty(self) -> bool:
+        return self == Filters()
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Embeddings that may be compared: provider, model, dimensions, prefixes, normalisation (and their calibration)."""
+
+    name: str
+    provider: str
+    model: str
+    dimensions: int
+    query_prefix: str = ""
+    document_prefix: str = ""
+    id: int | None = None
+
+
+Vectors = Sequence[Sequence[float]]
