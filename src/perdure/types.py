@@ -38,18 +38,20 @@ class Trust(StrEnum):
     DERIVED = "derived"
 
 
-SOURCES: frozenset[str] = frozenset({
-    "conversation",
-    "email",
-    "calendar",
-    "user",
-    "conversation_archive",
-    "consolidation",
-    "episode_synthesis",
-    "reflection",
-    "transition",
-    "bootstrap",
-})
+SOURCES: frozenset[str] = frozenset(
+    {
+        "conversation",
+        "email",
+        "calendar",
+        "user",
+        "conversation_archive",
+        "consolidation",
+        "episode_synthesis",
+        "reflection",
+        "transition",
+        "bootstrap",
+    }
+)
 """Where a memory came from; besides these, `import:<name>`."""
 
 

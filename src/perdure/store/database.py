@@ -1,0 +1,281 @@
+"""Pools and the one function that opens a transaction.
+
+Every statement of a space runs inside `Database.in_space`, which binds row-level security with SET LOCAL, asserts it,
+and reads the database's time once. Nothing else in Perdure opens a transaction on a space's tables. No session state is
+left behind, so the same code runs behind PgBouncer in transaction mode (spec/sql-rules.md, rules 23 to 25).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, LiteralString, Protocol, TypeVar
+
+import psycopg
+from pgvector.psycopg import register_vector_async
+from psycopg import sql
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from perdure.clock import Clock
+from perdure.errors import DatabaseUnavailable
+
+T = TypeVar("T")
+Statement = LiteralString | sql.SQL | sql.Composed
+Connection = psycopg.AsyncConnection[DictRow]
+
+BEGIN_IN_SPACE: Final = """
+    BEGIN;
+    SET LOCAL perdure.space_id = {space_id};
+    SET LOCAL statement_timeout = {timeout_ms};
+    SELECT current_setting('perdure.space_id') AS bound, now() AS now
+"""
+BEGIN_GLOBAL: Final = """
+    BEGIN;
+    SET LOCAL statement_timeout = {timeout_ms};
+    SELECT now() AS now
+"""
+
+# Worth another try as a whole: deadlock, serialisation failure, lock timeout, and a connection that went away
+# (sql-rules 19). Compared by SQLSTATE, never by text.
+RETRYABLE_STATES: Final = frozenset({"40P01", "40001", "55P03", "08006", "08003", "57P01", "57P02", "57P03"})
+RETRY_ATTEMPTS: Final = 5
+DEFAULT_TIMEOUT_S: Final = 30.0
+
+
+class Urls(Protocol):
+    """Connection strings of the three login roles; `owner` may be missing where others migrate."""
+
+    @property
+    def app(self) -> str: ...
+    @property
+    def worker(self) -> str: ...
+    @property
+    def owner(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseUrls:
+    """Connection strings for a server of the user's own."""
+
+    app: str
+    worker: str
+    owner: str | None = None
+
+
+class Transaction:
+    """An open transaction: statements, bound to what every statement may refer to."""
+
+    def __init__(self, connection: Connection, now: datetime, bound: Mapping[str, object]) -> None:
+        self._connection = connection
+        self._bound = bound
+        self.now = now
+
+    async def fetch_all(
+        self, statement: Statement, params: Mapping[str, object] | None = None, *, prepare: bool | None = None
+    ) -> list[dict[str, Any]]:
+        """Rows as dictionaries. `prepare=False` keeps a ranking statement on custom plans (sql-rules c)."""
+        cursor = await self._connection.execute(_composable(statement), self._with(params), prepare=prepare)
+        return await cursor.fetchall()
+
+    async def fetch_one(
+        self, statement: Statement, params: Mapping[str, object] | None = None, *, prepare: bool | None = None
+    ) -> dict[str, Any] | None:
+        cursor = await self._connection.execute(_composable(statement), self._with(params), prepare=prepare)
+        return await cursor.fetchone()
+
+    async def execute(self, statement: Statement, params: Mapping[str, object] | None = None) -> int:
+        """Runs a statement and returns the number of rows it touched."""
+        cursor = await self._connection.execute(_composable(statement), self._with(params))
+        return cursor.rowcount
+
+    async def set_local(self, statement: LiteralString, **values: int | float | str) -> None:
+        """Runs a `SET LOCAL name = {value}` statement, which takes no bind parameter."""
+        literals = {name: sql.Literal(value) for name, value in values.items()}
+        await self._connection.execute(sql.SQL(statement).format(**literals))
+
+    def _with(self, params: Mapping[str, object] | None) -> Mapping[str, object]:
+        return {**self._bound, **params} if params else self._bound
+
+
+class SpaceTransaction(Transaction):
+    """A transaction inside one space. `%(space_id)s` and `%(now)s` are bound for every statement."""
+
+    def __init__(self, connection: Connection, now: datetime, space_id: int) -> None:
+        super().__init__(connection, now, {"space_id": space_id, "now": now})
+        self.space_id = space_id
+
+
+class Database:
+    """The pools of the application and worker roles, and direct connections of the owner."""
+
+    def __init__(self, urls: Urls, clock: Clock, *, pool_size: int = 8, prepare: bool = True) -> None:
+        self._urls = urls
+        self._clock = clock
+        self._app = _pool(urls.app, pool_size, prepare=prepare)
+        self._worker = _pool(urls.worker, 2, prepare=prepare)
+
+    @property
+    def has_owner(self) -> bool:
+        return self._urls.owner is not None
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
+
+    async def open(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Connects; raises DatabaseUnavailable after `timeout_s` seconds."""
+        try:
+            await self._app.open(wait=True, timeout=timeout_s)
+            await self._worker.open(wait=False)
+        except PoolTimeout as error:
+            await self.close()
+            raise _unavailable(error) from error
+
+    async def close(self) -> None:
+        await self._app.close()
+        await self._worker.close()
+
+    async def in_space(
+        self,
+        space_id: int,
+        work: Callable[[SpaceTransaction], Awaitable[T]],
+        *,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> T:
+        """Runs `work` in one transaction of one space and commits; retries as a whole on deadlock or lost connection.
+
+        `work` may run more than once, so it must not do anything but speak to the transaction. Nothing is retried
+        once COMMIT has been sent: whether it took effect is then unknown, the caller repeats with its operation_id.
+        """
+        opening = sql.SQL(BEGIN_IN_SPACE).format(space_id=sql.Literal(str(space_id)), timeout_ms=_ms(timeout_s))
+
+        async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
+            if row["bound"] != str(space_id):
+                raise DatabaseUnavailable("The server did not bind the space.", hint="Check the connection pooler.")
+            return await work(SpaceTransaction(connection, self._now(row), space_id))
+
+        return await self._run(self._app, opening, attempt, timeout_s)
+
+    async def across(
+        self, work: Callable[[Transaction], Awaitable[T]], *, as_worker: bool = False, timeout_s: float = 10.0
+    ) -> T:
+        """Runs `work` on the global tables, or as the worker role on queue, lease and counter columns of all spaces."""
+        opening = sql.SQL(BEGIN_GLOBAL).format(timeout_ms=_ms(timeout_s))
+
+        async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
+            now = self._now(row)
+            return await work(Transaction(connection, now, {"now": now}))
+
+        return await self._run(self._worker if as_worker else self._app, opening, attempt, timeout_s)
+
+    @asynccontextmanager
+    async def owner(self) -> AsyncIterator[Connection]:
+        """A direct connection of the owner role, for migrations and family indexes only."""
+        if self._urls.owner is None:
+            raise DatabaseUnavailable("No owner URL is configured.", hint="Set PERDURE_DATABASE_OWNER_URL.")
+        try:
+            connection = await psycopg.AsyncConnection.connect(
+                self._urls.owner, autocommit=True, row_factory=dict_row, prepare_threshold=None
+            )
+        except psycopg.OperationalError as error:
+            raise _unavailable(error) from error
+        async with connection:
+            yield connection
+
+    def _now(self, row: Mapping[str, Any]) -> datetime:
+        simulated = self._clock.now()
+        now: datetime = row["now"] if simulated is None else simulated
+        return now.astimezone(UTC)
+
+    async def _run(
+        self,
+        pool: AsyncConnectionPool[Connection],
+        opening: sql.Composed,
+        work: Callable[[Connection, Mapping[str, Any]], Awaitable[T]],
+        timeout_s: float,
+    ) -> T:
+        for attempt in range(1, RETRY_ATTEMPTS + 1):
+            try:
+                async with asyncio.timeout(timeout_s), pool.connection(timeout=timeout_s) as connection:
+                    return await _in_transaction(connection, opening, work)
+            except _CommitUnknown as error:
+                raise _unavailable(error) from error
+            except (TimeoutError, PoolTimeout, psycopg.errors.QueryCanceled) as error:
+                raise _unavailable(error) from error
+            except psycopg.Error as error:
+                if not _retryable(error):
+                    raise
+                if attempt == RETRY_ATTEMPTS:
+                    raise _unavailable(error) from error
+            # Spread the losers of a deadlock apart; the amount of jitter decides nothing that is stored.
+            await asyncio.sleep(0.02 * 2**attempt * random.uniform(0.5, 1.5))  # noqa: S311
+        raise AssertionError("unreachable")
+
+
+class _CommitUnknown(psycopg.OperationalError):
+    """The connection broke after COMMIT was sent."""
+
+
+async def _in_transaction(
+    connection: Connection, opening: sql.Composed, work: Callable[[Connection, Mapping[str, Any]], Awaitable[T]]
+) -> T:
+    cursor = await connection.execute(opening, prepare=False)
+    while cursor.nextset():
+        pass
+    row = await cursor.fetchone()
+    assert row is not None
+    try:
+        result = await work(connection, row)
+    except BaseException:
+        # A connection that can't roll back is thrown away by the pool; the first error is the one to report.
+        with suppress(psycopg.Error):
+            await connection.rollback()
+        raise
+    try:
+        await connection.commit()
+    except psycopg.OperationalError as error:
+        raise _CommitUnknown(str(error)) from error
+    return result
+
+
+def _pool(url: str, size: int, *, prepare: bool) -> AsyncConnectionPool[Connection]:
+    async def configure(connection: Connection) -> None:
+        await register_vector_async(connection)
+        if not prepare:
+            connection.prepare_threshold = None
+
+    return AsyncConnectionPool(
+        url,
+        connection_class=psycopg.AsyncConnection[DictRow],
+        kwargs={"autocommit": True, "row_factory": dict_row},
+        min_size=1,
+        max_size=size,
+        open=False,
+        configure=configure,
+    )
+
+
+def _composable(statement: Statement) -> sql.SQL | sql.Composed:
+    return sql.SQL(statement) if isinstance(statement, str) else statement
+
+
+def _ms(seconds: float) -> sql.Literal:
+    return sql.Literal(max(1, round(seconds * 1000)))
+
+
+def _retryable(error: psycopg.Error) -> bool:
+    lost = error.sqlstate is None and isinstance(error, psycopg.OperationalError)
+    return lost or error.sqlstate in RETRYABLE_STATES
+
+
+def _unavailable(error: Exception) -> DatabaseUnavailable:
+    kind = type(error).__name__
+    return DatabaseUnavailable(
+        f"The database could not be reached or did not answer in time ({kind}).",
+        hint="Repeating the call with the same operation_id is safe.",
+    )
