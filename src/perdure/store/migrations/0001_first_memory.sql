@@ -106,12 +106,15 @@ CREATE TABLE memory_state (
     CONSTRAINT memory_state_usefulness CHECK (usefulness_score BETWEEN 0 AND 1),
     CONSTRAINT memory_state_confidence CHECK (confidence BETWEEN 0 AND 1),
     CONSTRAINT memory_state_retrieval_count CHECK (retrieval_count >= 0),
-    CONSTRAINT memory_state_superseded CHECK ((superseded_by IS NULL) = (superseded_at IS NULL))
+    CONSTRAINT memory_state_superseded CHECK (superseded_by IS NULL OR superseded_at IS NOT NULL)
 ) WITH (fillfactor = 70);
+
+COMMENT ON COLUMN memory_state.superseded_at IS
+    'null = live; superseded_by names the successor for as long as that one exists';
 
 -- Exact duplicates: unique per space and audience among live rows.
 CREATE UNIQUE INDEX memory_state_content_hash ON memory_state (space_id, audience, content_hash) NULLS NOT DISTINCT
-    WHERE superseded_by IS NULL;
+    WHERE superseded_at IS NULL;
 CREATE INDEX memory_state_superseded_by ON memory_state (space_id, superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memory_state_conversation ON memory_state (space_id, conversation_id, source_date, memory_id);
 CREATE INDEX memory_state_source_date ON memory_state (space_id, source_date);

@@ -1,0 +1,467 @@
+"""The stream itself: adding, merging, reading, changing and erasing memories.
+
+Adding expects the space's lock (`spaces.lock_space`), so that check and write are one step for every writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import numpy as np
+from pgvector import HalfVector
+from psycopg.types.json import Jsonb
+
+from perdure.store.database import SpaceTransaction
+from perdure.store.postings import Postings, delete_postings, insert_postings
+from perdure.types import Evidence, MemoryType, StoredMemory, Trust
+
+NEXT_IDS: Final = """
+    SELECT nextval('memories_id_seq') AS id FROM generate_series(1, %(count)s)
+"""
+
+FIND_DUPLICATES: Final = """
+    SELECT memory_id, content_hash, audience
+    FROM memory_state
+    WHERE space_id = %(space_id)s AND content_hash = ANY(%(hashes)s::bytea[]) AND superseded_at IS NULL
+"""
+
+INSERT_MEMORIES: Final = """
+    INSERT INTO memories (space_id, id, summary, search_text, tags, entities, source, trust, speaker, conversation_id,
+                          language, metadata, chunk_of, chunk_no, made_by)
+    SELECT %(space_id)s, r.id, r.summary, r.search_text, r.tags, r.entities, r.source, r.trust, r.speaker,
+           r.conversation_id, r.language, r.metadata, r.chunk_of, r.chunk_no, r.made_by
+    FROM jsonb_to_recordset(%(rows)s) AS r (
+        id bigint, summary text, search_text text, tags text[], entities text[], source text, trust text, speaker text,
+        conversation_id text, language text, metadata jsonb, chunk_of bigint, chunk_no integer, made_by text)
+"""
+
+INSERT_STATE: Final = """
+    INSERT INTO memory_state (space_id, memory_id, memory_type, audience, conversation_id, salience, confidence,
+                              term_count, pinned, created_at, source_date, decayed_at, regressed_at, content_hash)
+    SELECT %(space_id)s, r.id, r.memory_type, r.audience, r.conversation_id, least(10, greatest(1, r.salience)),
+           r.confidence, r.term_count, r.pinned, %(now)s, r.source_date, %(now)s, %(now)s,
+           decode(r.content_hash, 'hex')
+    FROM jsonb_to_recordset(%(rows)s) AS r (
+        id bigint, memory_type text, audience text, conversation_id text, salience real, confidence real,
+        term_count integer, pinned boolean, source_date timestamptz, content_hash text)
+"""
+
+INSERT_VECTORS: Final = """
+    INSERT INTO memory_vectors (space_id, family_id, memory_id, embedding)
+    SELECT %(space_id)s, %(family_id)s, t.memory_id, t.embedding
+    FROM unnest(%(memory_ids)s::bigint[], %(embeddings)s::halfvec[]) AS t (memory_id, embedding)
+"""
+
+DELETE_VECTORS: Final = """
+    DELETE FROM memory_vectors WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s)
+"""
+
+INSERT_EVIDENCE: Final = """
+    INSERT INTO memory_evidence (space_id, memory_id, kind, external_id, speaker, observed_at, excerpt)
+    SELECT %(space_id)s, r.memory_id, r.kind, r.external_id, r.speaker, r.observed_at, r.excerpt
+    FROM jsonb_to_recordset(%(rows)s) AS r (
+        memory_id bigint, kind text, external_id text, speaker text, observed_at timestamptz, excerpt text)
+"""
+
+READ_EVIDENCE: Final = """
+    SELECT kind, external_id, speaker, observed_at, excerpt
+    FROM memory_evidence WHERE space_id = %(space_id)s AND memory_id = %(id)s ORDER BY observed_at NULLS LAST, id
+"""
+
+FIND_BY_EVIDENCE: Final = """
+    SELECT memory_id, external_id
+    FROM memory_evidence
+    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND external_id IS NOT NULL
+"""
+
+MERGE_STATE: Final = """
+    UPDATE memory_state SET salience = greatest(salience, least(10, %(salience)s::real))
+    WHERE space_id = %(space_id)s AND memory_id = %(id)s
+"""
+
+SET_TAGS: Final = """
+    UPDATE memories SET tags = %(tags)s WHERE space_id = %(space_id)s AND id = %(id)s
+"""
+
+READ_MEMORIES: Final = """
+    SELECT m.id, m.summary, m.search_text, m.tags, m.entities, m.source, m.trust, m.speaker, m.conversation_id,
+           m.language, m.metadata, m.chunk_of, m.chunk_no, m.related_ids, m.superseded_reason,
+           s.memory_type, s.audience, s.salience, s.usefulness_score, s.confidence, s.retrieval_count, s.pinned,
+           s.created_at, s.source_date, s.last_retrieved_at, s.superseded_by, s.superseded_at
+    FROM memories m
+    JOIN memory_state s ON s.space_id = m.space_id AND s.memory_id = m.id
+    WHERE m.space_id = %(space_id)s AND s.space_id = %(space_id)s AND m.id = ANY(%(ids)s)
+"""
+
+READ_SIBLINGS: Final = """
+    SELECT m.id FROM memories m
+    WHERE m.space_id = %(space_id)s AND (m.chunk_of = ANY(%(roots)s) OR m.id = ANY(%(roots)s))
+"""
+
+# Newest first; `before` is the last row of the page before, so that a page stays what it was while rows are added.
+LIST_MEMORIES: Final = """
+    SELECT s.memory_id AS id
+    FROM memory_state s
+    JOIN memories m ON m.space_id = s.space_id AND m.id = s.memory_id
+    WHERE s.space_id = %(space_id)s AND m.space_id = %(space_id)s
+      AND (s.audience IS NULL OR s.audience = %(audience)s)
+      AND (%(superseded)s OR s.superseded_at IS NULL)
+      AND (%(memory_type)s::text IS NULL OR s.memory_type = %(memory_type)s)
+      AND (%(conversation_id)s::text IS NULL OR s.conversation_id = %(conversation_id)s)
+      AND (%(since)s::timestamptz IS NULL OR s.source_date >= %(since)s)
+      AND (%(until)s::timestamptz IS NULL OR s.source_date < %(until)s)
+      AND (%(before_date)s::timestamptz IS NULL OR (s.source_date, s.memory_id) < (%(before_date)s, %(before_id)s))
+      AND NOT EXISTS (
+          SELECT FROM unnest(%(facets)s::text[]) AS wanted (key)
+          WHERE NOT EXISTS (
+              SELECT FROM memory_facets f
+              WHERE f.space_id = %(space_id)s AND f.key = wanted.key AND f.memory_id = s.memory_id))
+    ORDER BY s.source_date DESC, s.memory_id DESC
+    LIMIT %(limit)s
+"""
+
+CHANGE_MEMORY: Final = """
+    UPDATE memories
+    SET summary = %(summary)s, search_text = %(search_text)s, tags = %(tags)s, entities = %(entities)s,
+        metadata = %(metadata)s
+    WHERE space_id = %(space_id)s AND id = %(id)s
+"""
+
+CHANGE_STATE: Final = """
+    UPDATE memory_state
+    SET salience = least(10, greatest(1, %(salience)s::real)), memory_type = %(memory_type)s, pinned = %(pinned)s,
+        term_count = %(term_count)s, content_hash = %(content_hash)s
+    WHERE space_id = %(space_id)s AND memory_id = %(id)s
+"""
+
+PIN: Final = """
+    UPDATE memory_state SET pinned = %(pinned)s WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s)
+"""
+
+INSERT_HISTORY: Final = """
+    INSERT INTO memory_history (space_id, memory_id, action, changed_at, changed_by, reason, summary, state,
+                                valid_from, valid_to)
+    VALUES (%(space_id)s, %(memory_id)s, %(action)s, %(now)s, %(changed_by)s, %(reason)s, %(summary)s, %(state)s,
+            %(valid_from)s, %(now)s)
+"""
+
+READ_HISTORY: Final = """
+    SELECT action, changed_at, changed_by, reason, summary, state, valid_from, valid_to
+    FROM memory_history WHERE space_id = %(space_id)s AND memory_id = %(id)s ORDER BY id
+"""
+
+# Erasure. What points at the erased rows is cleared first: no foreign key sets anything to null by itself. What an
+# erased row had superseded stays a tombstone (superseded_at), or an outdated value would come back to life.
+CLEAR_SUPERSEDED_BY: Final = """
+    UPDATE memory_state SET superseded_by = NULL
+    WHERE space_id = %(space_id)s AND superseded_by = ANY(%(ids)s)
+"""
+
+SET_RELATED: Final = """
+    UPDATE memories SET related_ids = %(related_ids)s WHERE space_id = %(space_id)s AND id = %(id)s
+"""
+
+DELETE_HISTORY: Final = """
+    DELETE FROM memory_history WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s)
+"""
+
+DELETE_MEMORIES: Final = """
+    DELETE FROM memories WHERE space_id = %(space_id)s AND id = ANY(%(ids)s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """A chunk ready to be stored: text, keys and vector all worked out before the transaction began."""
+
+    summary: str
+    terms: tuple[str, ...]
+    content_hash: bytes
+    vector: np.ndarray | None
+    source: str
+    trust: Trust
+    source_date: datetime
+    memory_type: MemoryType = MemoryType.GENERAL
+    salience: float = 5.0
+    confidence: float = 1.0
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    entity_keys: tuple[str, ...] = ()
+    facets: tuple[str, ...] = ()
+    speaker: str | None = None
+    audience: str | None = None
+    conversation_id: str | None = None
+    language: str | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    pinned: bool = False
+    made_by: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewText:
+    """One text to remember, as its chunks in order; they stay siblings."""
+
+    chunks: tuple[NewMemory, ...]
+
+    @property
+    def key(self) -> tuple[str | None, bytes]:
+        """What makes two texts the same: audience and the hash of the first chunk, which covers the whole text."""
+        return self.chunks[0].audience, self.chunks[0].content_hash
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """A stored row with the keys it is found by."""
+
+    memory: StoredMemory
+    search_text: str
+
+
+async def find_duplicates(tx: SpaceTransaction, texts: Sequence[NewText]) -> dict[tuple[str | None, bytes], int]:
+    """Live memories that hold exactly one of these texts, by (audience, hash)."""
+    rows = await tx.fetch_all(FIND_DUPLICATES, {"hashes": [text.key[1] for text in texts]})
+    return {(row["audience"], bytes(row["content_hash"])): row["memory_id"] for row in rows}
+
+
+async def insert_texts(tx: SpaceTransaction, texts: Sequence[NewText], family_id: int | None) -> list[tuple[int, ...]]:
+    """Adds texts that are known not to be duplicates; returns the ids of each one's chunks. Needs the space's lock."""
+    chunks = [chunk for text in texts for chunk in text.chunks]
+    if not chunks:
+        return []
+    ids = [row["id"] for row in await tx.fetch_all(NEXT_IDS, {"count": len(chunks)})]
+    grouped: list[tuple[int, ...]] = []
+    for text in texts:
+        start = sum(len(group) for group in grouped)
+        grouped.append(tuple(ids[start : start + len(text.chunks)]))
+    roots = {memory_id: group[0] for group in grouped for memory_id in group[1:]}
+    numbers = {memory_id: number for group in grouped for number, memory_id in enumerate(group)}
+    pairs = list(zip(ids, chunks, strict=True))
+    rows = Jsonb([_wide_row(i, chunk, roots.get(i), numbers[i]) for i, chunk in pairs])
+    await tx.execute(INSERT_MEMORIES, {"rows": rows})
+    await tx.execute(INSERT_STATE, {"rows": Jsonb([_state_row(i, chunk) for i, chunk in pairs])})
+    await insert_vectors(tx, family_id, [(i, chunk.vector) for i, chunk in pairs])
+    await insert_postings(tx, [Postings(i, chunk.terms, chunk.entity_keys, chunk.facets) for i, chunk in pairs])
+    await add_evidence(tx, [(i, evidence) for i, chunk in pairs for evidence in chunk.evidence])
+    return grouped
+
+
+async def insert_vectors(
+    tx: SpaceTransaction, family_id: int | None, vectors: Sequence[tuple[int, np.ndarray | None]]
+) -> None:
+    """Adds vectors of one family; each is float32 of the family's length, already normalised."""
+    known = [(memory_id, HalfVector(vector)) for memory_id, vector in vectors if vector is not None]
+    if known:
+        ids, embeddings = zip(*known, strict=True)
+        await tx.execute(
+            INSERT_VECTORS, {"family_id": family_id, "memory_ids": list(ids), "embeddings": list(embeddings)}
+        )
+
+
+async def add_evidence(tx: SpaceTransaction, evidence: Sequence[tuple[int, Evidence]]) -> None:
+    rows = [
+        {
+            "memory_id": memory_id,
+            "kind": item.kind,
+            "external_id": item.external_id,
+            "speaker": item.speaker,
+            "observed_at": item.observed_at.isoformat() if item.observed_at else None,
+            "excerpt": item.excerpt[:500],
+        }
+        for memory_id, item in evidence
+    ]
+    if rows:
+        await tx.execute(INSERT_EVIDENCE, {"rows": Jsonb(rows)})
+
+
+async def read_evidence(tx: SpaceTransaction, memory_id: int) -> list[Evidence]:
+    return [Evidence(**row) for row in await tx.fetch_all(READ_EVIDENCE, {"id": memory_id})]
+
+
+async def external_ids(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, list[str]]:
+    """The sources' own ids that these memories rest on."""
+    found: dict[int, list[str]] = {}
+    for row in await tx.fetch_all(FIND_BY_EVIDENCE, {"ids": list(ids)}):
+        found.setdefault(row["memory_id"], []).append(row["external_id"])
+    return found
+
+
+async def read_rows(tx: SpaceTransaction, space: str, ids: Sequence[int]) -> dict[int, MemoryRow]:
+    """The rows of these ids that exist in the space, whatever their audience; the caller filters."""
+    rows = await tx.fetch_all(READ_MEMORIES, {"ids": list(ids)})
+    return {row["id"]: MemoryRow(_stored(space, row), row["search_text"]) for row in rows}
+
+
+async def siblings(tx: SpaceTransaction, ids: Sequence[int], space: str) -> list[int]:
+    """These ids and every chunk of the same texts."""
+    rows = await read_rows(tx, space, ids)
+    roots = sorted({row.memory.chunk_of or row.memory.id for row in rows.values()})
+    return sorted(row["id"] for row in await tx.fetch_all(READ_SIBLINGS, {"roots": roots}))
+
+
+async def list_ids(tx: SpaceTransaction, params: Mapping[str, object]) -> list[int]:
+    return [row["id"] for row in await tx.fetch_all(LIST_MEMORIES, params)]
+
+
+async def merge_into(tx: SpaceTransaction, row: MemoryRow, text: NewText) -> None:
+    """An exact duplicate arrived: tags and evidence are united, salience is the greater of both."""
+    first = text.chunks[0]
+    known = set(row.memory.tags)
+    added = tuple(tag for tag in first.tags if tag not in known)
+    if added:
+        await tx.execute(SET_TAGS, {"id": row.memory.id, "tags": [*row.memory.tags, *added]})
+    await tx.execute(MERGE_STATE, {"id": row.memory.id, "salience": first.salience})
+    await add_evidence(tx, [(row.memory.id, item) for item in first.evidence])
+
+
+async def write_history(tx: SpaceTransaction, row: MemoryRow, action: str, changed_by: str, reason: str = "") -> None:
+    """Keeps what a memory was until now."""
+    memory = row.memory
+    state = {
+        "memory_type": memory.memory_type,
+        "salience": memory.salience,
+        "usefulness": memory.usefulness,
+        "confidence": memory.confidence,
+        "tags": list(memory.tags),
+        "metadata": dict(memory.metadata),
+        "pinned": memory.pinned,
+        "superseded_by": memory.superseded_by,
+    }
+    await tx.execute(
+        INSERT_HISTORY,
+        {
+            "memory_id": memory.id,
+            "action": action,
+            "changed_by": changed_by,
+            "reason": reason,
+            "summary": memory.summary,
+            "state": Jsonb(state),
+            "valid_from": memory.source_date,
+        },
+    )
+
+
+async def read_history(tx: SpaceTransaction, memory_id: int) -> list[dict[str, Any]]:
+    return await tx.fetch_all(READ_HISTORY, {"id": memory_id})
+
+
+async def change(tx: SpaceTransaction, before: MemoryRow, after: NewMemory, keys: tuple[Postings, Postings]) -> None:
+    """Replaces text and state of one memory; `keys` are its postings before and after. Needs the space's lock."""
+    memory_id = before.memory.id
+    await delete_postings(tx, [keys[0]])
+    await tx.execute(
+        CHANGE_MEMORY,
+        {
+            "id": memory_id,
+            "summary": after.summary,
+            "search_text": " ".join(after.terms),
+            "tags": list(after.tags),
+            "entities": list(after.entities),
+            "metadata": Jsonb(dict(after.metadata)),
+        },
+    )
+    await tx.execute(
+        CHANGE_STATE,
+        {
+            "id": memory_id,
+            "salience": after.salience,
+            "memory_type": after.memory_type,
+            "pinned": after.pinned,
+            "term_count": len(after.terms),
+            "content_hash": after.content_hash,
+        },
+    )
+    await insert_postings(tx, [keys[1]])
+
+
+async def delete_vectors(tx: SpaceTransaction, ids: Sequence[int]) -> None:
+    await tx.execute(DELETE_VECTORS, {"ids": list(ids)})
+
+
+async def pin(tx: SpaceTransaction, ids: Sequence[int], *, pinned: bool) -> None:
+    await tx.execute(PIN, {"ids": list(ids), "pinned": pinned})
+
+
+async def erase(tx: SpaceTransaction, rows: Sequence[MemoryRow], postings: Sequence[Postings]) -> None:
+    """Removes memories with everything that holds their words: postings, vectors, evidence, history. Irreversible.
+
+    Needs the space's lock.
+    """
+    ids = [row.memory.id for row in rows]
+    await delete_postings(tx, postings)
+    await tx.execute(CLEAR_SUPERSEDED_BY, {"ids": ids})
+    partners = sorted({partner for row in rows for partner in row.memory.related_ids} - set(ids))
+    for partner in (await read_rows(tx, "", partners)).values():
+        kept = [related for related in partner.memory.related_ids if related not in ids]
+        await tx.execute(SET_RELATED, {"id": partner.memory.id, "related_ids": kept})
+    await tx.execute(DELETE_HISTORY, {"ids": ids})
+    await tx.execute(DELETE_MEMORIES, {"ids": ids})
+
+
+def _wide_row(memory_id: int, chunk: NewMemory, chunk_of: int | None, chunk_no: int) -> dict[str, object]:
+    return {
+        "id": memory_id,
+        "summary": chunk.summary,
+        "search_text": " ".join(chunk.terms),
+        "tags": list(chunk.tags),
+        "entities": list(chunk.entities),
+        "source": chunk.source,
+        "trust": chunk.trust,
+        "speaker": chunk.speaker,
+        "conversation_id": chunk.conversation_id,
+        "language": chunk.language,
+        "metadata": dict(chunk.metadata),
+        "chunk_of": chunk_of,
+        "chunk_no": chunk_no,
+        "made_by": chunk.made_by,
+    }
+
+
+def _state_row(memory_id: int, chunk: NewMemory) -> dict[str, object]:
+    return {
+        "id": memory_id,
+        "memory_type": chunk.memory_type,
+        "audience": chunk.audience,
+        "conversation_id": chunk.conversation_id,
+        "salience": chunk.salience,
+        "confidence": chunk.confidence,
+        "term_count": len(chunk.terms),
+        "pinned": chunk.pinned,
+        "source_date": chunk.source_date.isoformat(),
+        "content_hash": chunk.content_hash.hex(),
+    }
+
+
+def _stored(space: str, row: Mapping[str, Any]) -> StoredMemory:
+    return StoredMemory(
+        space=space,
+        id=row["id"],
+        summary=row["summary"],
+        memory_type=MemoryType(row["memory_type"]),
+        salience=row["salience"],
+        usefulness=row["usefulness_score"],
+        confidence=row["confidence"],
+        retrieval_count=row["retrieval_count"],
+        source=row["source"],
+        trust=Trust(row["trust"]),
+        source_date=row["source_date"],
+        created_at=row["created_at"],
+        tags=tuple(row["tags"]),
+        entities=tuple(row["entities"]),
+        speaker=row["speaker"],
+        audience=row["audience"],
+        conversation_id=row["conversation_id"],
+        language=row["language"],
+        metadata=row["metadata"],
+        pinned=row["pinned"],
+        superseded_by=row["superseded_by"],
+        superseded_at=row["superseded_at"],
+        superseded_reason=row["superseded_reason"],
+        related_ids=tuple(row["related_ids"]),
+        chunk_of=row["chunk_of"],
+        chunk_no=row["chunk_no"],
+        last_retrieved_at=row["last_retrieved_at"],
+    )

@@ -1,0 +1,126 @@
+"""Postings of a memory (terms, entities, facets) and the counts that go with them, always in one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, LiteralString
+
+from perdure.store.database import SpaceTransaction
+from perdure.store.spaces import count_up
+
+MAX_TF: Final = 32767  # smallint
+
+INSERT_TERMS: Final = """
+    INSERT INTO memory_terms (space_id, term, memory_id, tf, length)
+    SELECT %(space_id)s, t.term, t.memory_id, t.tf, t.length
+    FROM unnest(%(terms)s::text[], %(memory_ids)s::bigint[], %(tfs)s::smallint[], %(lengths)s::smallint[])
+        AS t (term, memory_id, tf, length)
+"""
+
+INSERT_ENTITIES: Final = """
+    INSERT INTO memory_entities (space_id, key, memory_id)
+    SELECT %(space_id)s, t.key, t.memory_id
+    FROM unnest(%(keys)s::text[], %(memory_ids)s::bigint[]) AS t (key, memory_id)
+"""
+
+INSERT_FACETS: Final = """
+    INSERT INTO memory_facets (space_id, key, memory_id)
+    SELECT %(space_id)s, t.key, t.memory_id
+    FROM unnest(%(keys)s::text[], %(memory_ids)s::bigint[]) AS t (key, memory_id)
+"""
+
+DELETE_TERMS: Final = """
+    DELETE FROM memory_terms p
+    USING unnest(%(terms)s::text[], %(memory_ids)s::bigint[]) AS t (term, memory_id)
+    WHERE p.space_id = %(space_id)s AND p.term = t.term AND p.memory_id = t.memory_id
+"""
+
+DELETE_ENTITIES: Final = """
+    DELETE FROM memory_entities p
+    USING unnest(%(keys)s::text[], %(memory_ids)s::bigint[]) AS t (key, memory_id)
+    WHERE p.space_id = %(space_id)s AND p.key = t.key AND p.memory_id = t.memory_id
+"""
+
+DELETE_FACETS: Final = """
+    DELETE FROM memory_facets p
+    USING unnest(%(keys)s::text[], %(memory_ids)s::bigint[]) AS t (key, memory_id)
+    WHERE p.space_id = %(space_id)s AND p.key = t.key AND p.memory_id = t.memory_id
+"""
+
+ADD_COUNTS: Final = """
+    INSERT INTO space_counts (space_id, kind, key, n)
+    SELECT %(space_id)s, t.kind, t.key, t.n
+    FROM unnest(%(kinds)s::text[], %(keys)s::text[], %(ns)s::bigint[]) AS t (kind, key, n)
+    ON CONFLICT (space_id, kind, key) DO UPDATE SET n = space_counts.n + excluded.n
+"""
+
+DROP_EMPTY_COUNTS: Final = """
+    DELETE FROM space_counts
+    WHERE space_id = %(space_id)s AND n <= 0 AND key = ANY(%(keys)s::text[])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The keys one memory is found by. `terms` keeps repetitions: the count of a term is its frequency."""
+
+    memory_id: int
+    terms: tuple[str, ...]
+    entities: tuple[str, ...]
+    facets: tuple[str, ...]
+
+
+async def insert_postings(tx: SpaceTransaction, postings: Sequence[Postings]) -> None:
+    """Adds postings and counts them; the caller holds the space's lock."""
+    frequencies = [(p, Counter(p.terms)) for p in postings]
+    rows = [(term, p.memory_id, tf, len(p.terms)) for p, counted in frequencies for term, tf in counted.items()]
+    if rows:
+        terms, ids, tfs, lengths = zip(*rows, strict=True)
+        await tx.execute(
+            INSERT_TERMS,
+            {
+                "terms": list(terms),
+                "memory_ids": list(ids),
+                "tfs": [min(tf, MAX_TF) for tf in tfs],
+                "lengths": [min(length, MAX_TF) for length in lengths],
+            },
+        )
+    await _keyed(tx, INSERT_ENTITIES, [(key, p.memory_id) for p in postings for key in p.entities])
+    await _keyed(tx, INSERT_FACETS, [(key, p.memory_id) for p in postings for key in p.facets])
+    await _count(tx, postings, +1)
+
+
+async def delete_postings(tx: SpaceTransaction, postings: Sequence[Postings]) -> None:
+    """Removes what `insert_postings` added, counts included."""
+    terms = [(term, p.memory_id) for p in postings for term in sorted(set(p.terms))]
+    if terms:
+        names, ids = zip(*terms, strict=True)
+        await tx.execute(DELETE_TERMS, {"terms": list(names), "memory_ids": list(ids)})
+    await _keyed(tx, DELETE_ENTITIES, [(key, p.memory_id) for p in postings for key in p.entities])
+    await _keyed(tx, DELETE_FACETS, [(key, p.memory_id) for p in postings for key in p.facets])
+    await _count(tx, postings, -1)
+
+
+async def _keyed(tx: SpaceTransaction, statement: LiteralString, rows: Sequence[tuple[str, int]]) -> None:
+    if rows:
+        keys, ids = zip(*rows, strict=True)
+        await tx.execute(statement, {"keys": list(keys), "memory_ids": list(ids)})
+
+
+async def _count(tx: SpaceTransaction, postings: Sequence[Postings], sign: int) -> None:
+    counts: Counter[tuple[str, str]] = Counter()
+    for p in postings:
+        counts.update(("term", term) for term in set(p.terms))
+        counts.update(("entity", key) for key in p.entities)
+        counts.update(("facet", key) for key in p.facets)
+    # Sorted, so that two writers could never take row locks in opposite order.
+    ordered = sorted(counts.items())
+    if ordered:
+        keys = [key for (_, key), _ in ordered]
+        kinds = [kind for (kind, _), _ in ordered]
+        await tx.execute(ADD_COUNTS, {"kinds": kinds, "keys": keys, "ns": [sign * n for _, n in ordered]})
+        if sign < 0:
+            await tx.execute(DROP_EMPTY_COUNTS, {"keys": keys})
+    await count_up(tx, memories=sign * len(postings), terms=sign * sum(len(p.terms) for p in postings))
