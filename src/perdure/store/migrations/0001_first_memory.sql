@@ -20,6 +20,8 @@ CREATE TABLE families (
     dimensions integer NOT NULL,
     query_prefix text NOT NULL DEFAULT '',
     document_prefix text NOT NULL DEFAULT '',
+    unrelated_similarity double precision NOT NULL DEFAULT 0,
+    unrelated_spread double precision NOT NULL DEFAULT 0,
     index_name text,
     created_at timestamptz NOT NULL,
     CONSTRAINT families_name_key UNIQUE (name),
