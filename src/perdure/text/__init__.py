@@ -1,0 +1,35 @@
+"""Text as Perdure sees it: what comes through the door, how words become terms, where a text may be cut.
+
+Documents and queries, tags and entities all pass through the same `fold` and `terms`, so that two spellings of one
+word meet. The same text gives the same terms on every machine: nothing here depends on a locale, on the database or on
+an optional package. `docs/text.md` shows the rules by example.
+"""
+
+from perdure.text.cutting import chunks, graphemes, sentence_ends, truncate_bytes, truncate_chars
+from perdure.text.door import MAX_TEXT_BYTES, clean, has_letter_or_digit, require_text
+from perdure.text.folding import fold
+from perdure.text.names import MAX_ENTITY_KEYS, capitalised_spans, entity_key, entity_keys, phrase_in
+from perdure.text.words import MAX_QUERY_TERMS, MAX_TERM_CHARS, query_terms, search_text, terms
+
+__all__ = [
+    "MAX_ENTITY_KEYS",
+    "MAX_QUERY_TERMS",
+    "MAX_TERM_CHARS",
+    "MAX_TEXT_BYTES",
+    "capitalised_spans",
+    "chunks",
+    "clean",
+    "entity_key",
+    "entity_keys",
+    "fold",
+    "graphemes",
+    "has_letter_or_digit",
+    "phrase_in",
+    "query_terms",
+    "require_text",
+    "search_text",
+    "sentence_ends",
+    "terms",
+    "truncate_bytes",
+    "truncate_chars",
+]

@@ -1,0 +1,189 @@
+"""Names: entities as keys, whether a text mentions one, and which keys a message could mention."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import regex
+
+from perdure.text.folding import fold
+from perdure.text.stopwords import STOP_WORDS, function_words
+from perdure.text.words import NO_SPACES
+
+MAX_ENTITY_KEYS: Final = 512
+"""The most keys that one message is looked up by; of a longer message the first and shortest ones."""
+
+_MAX_WORDS: Final = 5
+_MAX_UNSPACED: Final = 12
+_MAX_GAP: Final = 3
+_CHARS_PER_KEY: Final = 16
+_SINGLE_UNSPACED_PRIORITY: Final = 5
+
+_ATOM: Final = regex.compile(
+    rf"(?V1)(?P<unspaced>(?={NO_SPACES})\X)|(?P<hangul>\p{{Script=Hangul}}++)"
+    rf"|(?:[[\p{{L}}\p{{M}}\p{{N}}]--{NO_SPACES}--\p{{Script=Hangul}}])++(?P<suffix>\+\+|\#)?+"
+)
+_SPACE: Final = regex.compile(r"\s+")
+_EDGES: Final = regex.compile(r"^[^\p{L}\p{N}]+|[^\p{L}\p{M}\p{N}+#]+$")
+_PARTICLES: Final = """
+    은 는 이 가 을 를 의 에 도 만 와 과 로 랑 야 아 씨 님 께 에서 에게 한테 으로 이랑 하고 부터 까지 처럼 보다
+    이가 이는 이를 이도 에는 에도 에서는 에서도 에게는 에게도 한테는 한테서 으로는 까지는 까지도
+    씨가 씨는 씨를 씨의 님이 님은 님을 님의
+    """
+"""What sticks to the end of a Korean name: case particles, topic markers, honorifics, and their common pairs."""
+_ENDINGS: Final = tuple(_PARTICLES.split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Atom:
+    """A word, or one character of a script without spaces, with the offsets where a name ending here may end."""
+
+    start: int
+    ends: tuple[int, ...]
+    unspaced: bool
+
+
+def _atoms(folded: str) -> Iterator[_Atom]:
+    for match in _ATOM.finditer(folded):
+        start, end = match.span()
+        ends = [end]
+        if match.lastgroup == "suffix":
+            ends.append(match.start("suffix"))
+        elif match.lastgroup == "hangul":
+            word = match[0]
+            ends += [end - len(tail) for tail in _ENDINGS if len(tail) < len(word) and word.endswith(tail)]
+        yield _Atom(start, tuple(ends), match.lastgroup == "unspaced")
+
+
+@lru_cache(maxsize=8)
+def _places(folded: str) -> tuple[frozenset[int], frozenset[int]]:
+    """Where a name may start and end in this text; kept, because many entities are tried on one message."""
+    atoms = list(_atoms(folded))
+    return frozenset(atom.start for atom in atoms), frozenset(end for atom in atoms for end in atom.ends)
+
+
+def entity_key(entity: str) -> str:
+    """An entity as it is stored and compared: folded, single spaces, no punctuation around it.
+
+    >>> entity_key("  Zoë   Müller, ")
+    'zoe muller'
+    """
+    folded = _SPACE.sub(" ", fold(entity)).strip()
+    return _EDGES.sub("", folded) or folded
+
+
+def phrase_in(entity: str, text: str) -> bool:
+    """Whether `text` mentions `entity` as a whole word or phrase, folded; in scripts without spaces as a substring.
+
+    A Korean name may carry a particle.
+    """
+    key, folded = entity_key(entity), _SPACE.sub(" ", fold(text))
+    if not key or key not in folded:
+        return False
+    starts, ends = _places(folded)
+    at = folded.find(key)
+    while at >= 0:
+        if at in starts and at + len(key) in ends:
+            return True
+        at = folded.find(key, at + 1)
+    return False
+
+
+def entity_keys(text: str, limit: int = MAX_ENTITY_KEYS) -> list[str]:
+    """Every key (see `entity_key`) that `text` could mention: up to 5 words, or 12 characters without spaces.
+
+    At most `limit`; where there are more, short phrases at the beginning of the text come first.
+    """
+    folded = _SPACE.sub(" ", fold(text[: limit * _CHARS_PER_KEY]))
+    atoms = []
+    for atom in _atoms(folded):
+        atoms.append(atom)
+        if len(atoms) == limit:
+            break
+    found: dict[str, int] = {}
+    for first, start in enumerate(atoms):
+        words = unspaced = 0
+        for place in range(first, len(atoms)):
+            atom = atoms[place]
+            if place > first and atom.start - atoms[place - 1].ends[0] > _MAX_GAP:
+                break
+            words, unspaced = words + (not atom.unspaced), unspaced + atom.unspaced
+            if words > _MAX_WORDS or unspaced > _MAX_UNSPACED:
+                break
+            priority = 2 * words + unspaced if (words, unspaced) != (0, 1) else _SINGLE_UNSPACED_PRIORITY
+            for end in atom.ends:
+                key = folded[start.start : end]
+                found[key] = min(priority, found.get(key, priority))
+    return sorted(found, key=found.__getitem__)[:limit]
+
+
+_WORD: Final = r"\p{Lu}[\p{L}\p{M}\p{N}]*+(?:[-'’&][\p{L}\p{N}][\p{L}\p{M}\p{N}]*+)*+"
+_LINK: Final = "(?:de|del|de la|da|di|du|des|la|le|van|von|van der|der|den|bin|ibn|al|of|of the|y)"
+_SPAN: Final = regex.compile(
+    rf"(?<![\p{{L}}\p{{M}}\p{{N}}])(?:(?:Dr|Mr|Mrs|Ms|Prof|St)\. )?+{_WORD}(?:(?: {_LINK})?+ {_WORD})*+"
+)
+_SENTENCE_START: Final = regex.compile(r"(?:\A|[.!?…:;。！？\n])[\s\"'“”„«»‘’(\[*•>–—-]*\Z")
+_LOOK_BACK: Final = 12
+_CAPITALISED: Final = """
+    monday tuesday wednesday thursday friday saturday sunday january february march april june july august
+    september october november december today tomorrow yesterday ok okay hi hello hey thanks thank yes yeah yep nope
+    oh wow maybe great good nice happy sorry sure well also actually anyway congrats morning hola gracias bueno
+    mr mrs ms dr prof
+    """
+"""Words that are often capitalised and are nobody's name."""
+_NOT_NAMES: Final = STOP_WORDS["en"] | STOP_WORDS["es"] | frozenset(_CAPITALISED.split())
+_MAX_SPANS: Final = 20
+_SHOUTING: Final = 0.6
+
+
+def _shouted(text: str) -> bool:
+    upper, lower = sum(map(str.isupper, text)), sum(map(str.islower, text))
+    return upper > _SHOUTING * (upper + lower)
+
+
+def _trimmed(span: str) -> list[str]:
+    """The words of a span without possessive endings and without words at its edges that are no names."""
+    words = [word[:-2] if word.endswith(("'s", "’s")) else word for word in span.split(" ")]
+    while words and _is_no_name(words[0]):
+        del words[0]
+    while words and _is_no_name(words[-1]):
+        del words[-1]
+    return words
+
+
+def _is_no_name(word: str) -> bool:
+    return fold(word).replace("'", "") in _NOT_NAMES or fold(word).startswith("i'")
+
+
+def capitalised_spans(text: str, known: Collection[str] = ()) -> list[str]:
+    """Names guessed from capital letters alone, for when there is no model: few, as written, first seen first.
+
+    A single capitalised word at the start of a sentence counts only when it is capitalised inside a sentence too, or
+    when its key is in `known` (folded keys of entities already stored). Shouted text gives nothing; in German, where
+    every noun is capitalised, only spans of two words count. At most 20.
+    """
+    if _shouted(text):
+        return []
+    german = function_words(fold(text).split()) is STOP_WORDS["de"]
+    inside: list[tuple[list[str], bool]] = []
+    for match in _SPAN.finditer(text):
+        words = _trimmed(match[0])
+        if not words:
+            continue
+        before = text[max(0, match.start() - _LOOK_BACK) : match.start()]
+        whole = match[0].startswith(words[0])
+        at_start = whole and (match.start() == 0 or _SENTENCE_START.search("x" + before) is not None)
+        inside.append((words, at_start))
+    sure = {fold(words[0]) for words, at_start in inside if not at_start}
+    spans: dict[str, str] = {}
+    for words, at_start in inside:
+        name = " ".join(words)
+        key = entity_key(name)
+        alone = len(words) == 1
+        if key not in known and alone and (german or len(name) == 1 or (at_start and fold(words[0]) not in sure)):
+            continue
+        spans.setdefault(key, name)
+    return list(spans.values())[:_MAX_SPANS]
