@@ -1,0 +1,74 @@
+"""BM25: how well the words of a memory answer the words of a query, with the rarity of each word in its space.
+
+The store computes the same numbers from its posting tables; this is the reference that tests hold it against.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """k1: how fast repetition stops counting (> 0). b: how much long texts are discounted, 0 not at all, 1 fully."""
+
+    k1: float = 1.2
+    b: float = 0.75
+
+
+DEFAULT: Final = Bm25()
+"""The values of Robertson and Zaragoza (2009), which most engines ship."""
+
+
+def idf(df: int, n: int) -> float:
+    """Rarity of a term that `df` of `n` memories contain: ln(1 + (n − df + 0.5) / (df + 0.5)), above 0 for every df.
+
+    Counts are kept by several writers and may lag: a df above n counts as n.
+    """
+    df = min(df, n)
+    return math.log1p((n - df + 0.5) / (df + 0.5))
+
+
+def term_weight(tf: float, length: float, average_length: float, parameters: Bm25 = DEFAULT) -> float:
+    """What `tf` occurrences in a memory of `length` terms count: from 0 towards k1 + 1.
+
+    `average_length` is that of the space; where it is 0 (nothing stored) length is not considered.
+    """
+    if tf <= 0:
+        return 0.0
+    relative = length / average_length if average_length > 0 else 1.0
+    return tf * (parameters.k1 + 1) / (tf + parameters.k1 * (1 - parameters.b + parameters.b * relative))
+
+
+def score(
+    frequencies: Mapping[str, int],
+    idfs: Mapping[str, float],
+    length: float,
+    average_length: float,
+    parameters: Bm25 = DEFAULT,
+) -> float:
+    """BM25 of one memory, 0 or more.
+
+    Args:
+        frequencies: how often each term occurs in the memory.
+        idfs: the query's distinct terms with their rarity.
+        length: number of terms in the memory.
+        average_length: mean number of terms in the space.
+        parameters: k1 and b.
+    """
+    return math.fsum(
+        rarity * term_weight(frequencies.get(term, 0), length, average_length, parameters)
+        for term, rarity in idfs.items()
+    )
+
+
+def attainable(found: float, idfs: Mapping[str, float], parameters: Bm25 = DEFAULT) -> float:
+    """`found` as a share, 0..1, of the most that any memory could reach for these query terms.
+
+    Makes scores of different queries comparable, which a fixed weight in the ranking formula needs.
+    """
+    most = math.fsum(idfs.values()) * (parameters.k1 + 1)
+    return min(1.0, max(0.0, found / most)) if most > 0 else 0.0
