@@ -127,7 +127,7 @@ def settings(memory_bytes: int) -> dict[str, str]:
         chosen |= {
             "dynamic_shared_memory_type": "sysv",
             "recovery_init_sync_method": "syncfs",
-            "client_connection_check_interval": "5s",
+            "client_connection_check_interval": "2s",
         }
     return chosen
 

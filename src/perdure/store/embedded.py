@@ -19,7 +19,7 @@ from urllib.parse import quote
 from perdure.store.cluster import Cluster, Postmaster
 from perdure.store.embedded_files import DataDirectory
 from perdure.store.embedded_os import WINDOWS, default_data_dir, package_version, programs_directory, server_account
-from perdure.store.roles import ADMIN, APP, OWNER, WORKER, make_database, make_roles
+from perdure.store.roles import ADMIN, APP, OWNER, WORKER, close_default_databases, make_database, make_roles
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -98,7 +98,8 @@ class EmbeddedServer:
         passwords = self._passwords
         server_url = self.url(ADMIN, passwords.admin, "postgres")
         version = make_roles(server_url, {OWNER: passwords.owner, APP: passwords.app, WORKER: passwords.worker})
-        make_database(server_url, self.admin_url, DATABASE)
+        close_default_databases(server_url)
+        make_database(server_url, DATABASE)
         return version
 
     @property

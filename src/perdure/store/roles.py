@@ -127,24 +127,30 @@ async def check_serving_role(conn: psycopg.AsyncConnection[Any]) -> None:
 
 
 def make_roles(server_url: str, passwords: Mapping[str, str]) -> str:
-    """Makes the roles of an embedded server, as its superuser; safe to repeat. Returns the server's version."""
+    """Makes the roles of a server, as its superuser; safe to repeat. Returns the server's version, such as "18.4"."""
     with psycopg.connect(server_url, autocommit=True) as conn:
         existing = {str(row[0]) for row in conn.execute(_EXISTING_ROLES, [list(passwords)])}
         for statement in _role_statements(conn, passwords, existing):
             conn.execute(statement)
-        for other in ("postgres", "template1"):
-            conn.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(sql.Identifier(other)))
         return conn.info.parameter_status("server_version") or ""
 
 
-def make_database(server_url: str, database_url: str, database: str) -> None:
-    """Makes one empty Perdure database on a server that has the roles, with a superuser's URLs; safe to repeat."""
+def close_default_databases(server_url: str) -> None:
+    """Keeps the serving roles of an embedded server out of the databases that initdb made."""
+    with psycopg.connect(server_url, autocommit=True) as conn:
+        for name in ("postgres", "template1"):
+            conn.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name)))
+
+
+def make_database(server_url: str, database: str, *, template: str = "template1") -> None:
+    """Makes one empty Perdure database on a server that has the roles, as its superuser; safe to repeat."""
     with psycopg.connect(server_url, autocommit=True) as conn:
         known = conn.execute("SELECT 1 FROM pg_catalog.pg_database WHERE datname = %s", [database]).fetchone()
         if known is None:
-            names = {"database": sql.Identifier(database), "owner": sql.Identifier(OWNER)}
-            conn.execute(sql.SQL("CREATE DATABASE {database} OWNER {owner}").format(**names))
-    with psycopg.connect(database_url, autocommit=True) as conn:
+            parts = {"database": database, "owner": OWNER, "template": template}
+            names = {key: sql.Identifier(value) for key, value in parts.items()}
+            conn.execute(sql.SQL("CREATE DATABASE {database} OWNER {owner} TEMPLATE {template}").format(**names))
+    with psycopg.connect(server_url, dbname=database, autocommit=True) as conn:
         conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
         conn.execute("ALTER EXTENSION vector UPDATE")
         for statement in _composed((*_EXCLUSIVE, *_GRANTS), database):
