@@ -1,0 +1,27 @@
+"""Sources: files of conversations, read as a stream of messages. Nothing here touches the database."""
+
+from perdure.connect.detect import FORMATS, detect_format
+from perdure.connect.evaluation_sets import (
+    Question,
+    QuestionSet,
+    read_jsonl_questions,
+    read_locomo_questions,
+    read_longmemeval_questions,
+)
+from perdure.connect.reader import MessageReader, read_messages
+from perdure.connect.reading import Progress, ReadOptions, Rejected
+
+__all__ = [
+    "FORMATS",
+    "MessageReader",
+    "Progress",
+    "Question",
+    "QuestionSet",
+    "ReadOptions",
+    "Rejected",
+    "detect_format",
+    "read_jsonl_questions",
+    "read_locomo_questions",
+    "read_longmemeval_questions",
+    "read_messages",
+]

@@ -1,0 +1,99 @@
+"""Which format a file is in, judged by what it holds; the name never decides."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from perdure.connect.json_stream import JsonCursor
+from perdure.connect.jsonl import LINE_TYPES
+from perdure.connect.reading import MAX_RECORD_BYTES, Source, numbered_lines
+from perdure.connect.whatsapp_header import parse_header
+from perdure.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMATS = ("jsonl", "locomo", "longmemeval", "chatgpt", "telegram", "whatsapp")
+
+_OBJECTS_LOOKED_AT = 200
+
+
+def detect_format(path: Path) -> str:
+    """One of `FORMATS`. Raises InvalidInput for files that can't be read and for content that none of them has."""
+    source = Source(path)
+    try:
+        with source.open() as stream:
+            first = stream.head().lstrip()[:1]
+        if first == b"[":
+            found = _array(source) or _lines(source)  # a WhatsApp line may begin with a bracket, too
+        else:
+            found = (_telegram(source) if first == b"{" else None) or _lines(source)
+    finally:
+        source.close()
+    if found is None:
+        limit = f"it is in none of the formats {', '.join(FORMATS)}; see docs/import.md for what each looks like"
+        raise InvalidInput("file", path.name, limit)
+    return found
+
+
+def checked_format(name: str) -> str:
+    """The name, if it is one of `FORMATS`."""
+    if name not in FORMATS:
+        raise InvalidInput("format", name, f"it must be one of {', '.join(FORMATS)}")
+    return name
+
+
+def _array(source: Source) -> str | None:
+    """The first objects of an array tell by their keys; a broken one doesn't hide what the next is."""
+    with source.open() as stream:
+        cursor = JsonCursor(stream.read)
+        try:
+            for number, _ in enumerate(cursor.elements()):
+                found = _kind(cursor.value().data)
+                if found or number == _OBJECTS_LOOKED_AT:
+                    return found
+        except InvalidInput:
+            return None
+    return None
+
+
+def _telegram(source: Source) -> str | None:
+    """A Telegram export is one object for the whole file, where other files have one per line."""
+    with source.open() as stream:
+        cursor = JsonCursor(stream.read)
+        try:
+            for key in cursor.members():
+                if (key == "messages" and cursor.peek() == b"[") or (key == "chats" and cursor.peek() == b"{"):
+                    return "telegram"
+        except InvalidInput:
+            return None
+    return None
+
+
+def _lines(source: Source) -> str | None:
+    with source.open() as stream:
+        for number, data in numbered_lines(stream, MAX_RECORD_BYTES):
+            if data is not None and parse_header(data.decode("utf-8", "replace")):
+                return "whatsapp"
+            found = _kind(data)
+            if found or number == _OBJECTS_LOOKED_AT:
+                return found
+    return None
+
+
+def _kind(data: bytes | None) -> str | None:
+    """What an object by itself is."""
+    try:
+        entry = json.loads(data) if data and data.lstrip().startswith(b"{") else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(entry, dict):
+        return None
+    if entry.get("type") in LINE_TYPES or isinstance(entry.get("text"), str):
+        return "jsonl"
+    if "haystack_sessions" in entry:
+        return "longmemeval"
+    if isinstance(entry.get("mapping"), dict):
+        return "chatgpt"
+    return "locomo" if isinstance(entry.get("conversation"), dict) else None

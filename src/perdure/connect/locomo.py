@@ -1,0 +1,102 @@
+"""LoCoMo (Maharana et al., 2024): very long conversations of two people, in dated sessions of turns."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from perdure.connect.json_stream import records
+from perdure.connect.reading import Rejected, attempt
+from perdure.connect.values import checked_id, checked_text, in_utc, mapping, sequence
+from perdure.errors import InvalidInput
+from perdure.types import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import tzinfo
+
+    from perdure.connect.reading import ReadOptions, Source, Tally
+
+_SESSION = re.compile(r"session_(\d+)")
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_DATE = re.compile(r"(\d{1,2}):(\d{2})\s*([ap])m on (\d{1,2}) ([a-z]+),? (\d{4})", re.IGNORECASE)
+
+
+def read(source: Source, options: ReadOptions, tally: Tally) -> Iterator[Message | Rejected]:
+    """Every turn of every conversation, session by session; the space is the conversation's sample_id."""
+    with source.open() as stream:
+        for record in records(stream):
+            if isinstance(record, Rejected):
+                yield record
+                continue
+            try:
+                space, sessions = checked_id("sample_id", record.value.get("sample_id")), sessions_of(record.value)
+            except InvalidInput as error:
+                yield Rejected.at(record.line, error)
+                continue
+            for name, date, turns in sessions:
+                yield from _session(space, name, date, turns, options.zone, record.line, tally)
+
+
+def sessions_of(sample: dict[str, object]) -> list[tuple[str, object, list[object]]]:
+    """Name, date text and turns of each session that has turns, in order of their numbers."""
+    conversation = mapping("conversation", sample.get("conversation"))
+    numbered = sorted((int(found[1]), key) for key in conversation if (found := _SESSION.fullmatch(key)))
+    return [(key, conversation.get(f"{key}_date_time"), sequence(key, conversation[key])) for _, key in numbered]
+
+
+def _session(
+    space: str, name: str, date: object, turns: list[object], zone: tzinfo, line: int, tally: Tally
+) -> Iterator[Message | Rejected]:
+    try:
+        start = session_start(f"{name}_date_time", date, zone)
+    except InvalidInput as error:
+        yield Rejected.at(line, error)
+        return
+    for order, turn in enumerate(turns):
+        if isinstance(turn, dict) and not _words(turn):
+            tally.skip("turn without words")
+            continue
+        yield _turn_at(line, space, name, start + timedelta(seconds=order), turn)
+
+
+def _turn_at(line: int, space: str, session: str, moment: datetime, turn: object) -> Message | Rejected:
+    def build() -> Message:
+        fields = mapping("turn", turn)
+        return Message(
+            external_id=checked_id("dia_id", fields.get("dia_id")),
+            text=checked_text("text", _words(fields)),
+            speaker=checked_id("speaker", fields.get("speaker")),
+            occurred_at=moment,
+            conversation_id=session,
+            space=space,
+            line=line,
+        )
+
+    return attempt(line, build)
+
+
+def _words(turn: dict[str, object]) -> str:
+    """What was said, and what the shared picture shows: the caption is all that a reader of the data has of it."""
+    text, caption = turn.get("text"), turn.get("blip_caption")
+    spoken = text.strip() if isinstance(text, str) else ""
+    shown = f"[shares a picture: {caption.strip()}]" if isinstance(caption, str) and caption.strip() else ""
+    return f"{spoken} {shown}".strip()
+
+
+def session_start(field: str, value: object, zone: tzinfo) -> datetime:
+    """A time such as "1:56 pm on 8 May, 2023", in UTC. Raises InvalidInput for anything else."""
+    limit = 'it must be a time such as "1:56 pm on 8 May, 2023"'
+    found = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None or found[5].lower() not in _MONTHS:
+        raise InvalidInput(field, value, limit)
+    hour = int(found[1]) % 12 + (12 if found[3].lower() == "p" else 0)
+    try:
+        moment = datetime(int(found[6]), _MONTHS.index(found[5].lower()) + 1, int(found[4]), hour, int(found[2]))  # noqa: DTZ001  # its zone comes next
+    except ValueError as error:
+        raise InvalidInput(field, value, limit) from error
+    return in_utc(field, value, moment, zone)
