@@ -13,7 +13,7 @@ IMMUTABLE = frozenset({
     "abs", "cbrt", "ceil", "ceiling", "div", "exp", "floor", "ln", "log", "mod", "power", "pow", "round", "sign",
     "sqrt", "trunc", "width_bucket",
     # text and bytes
-    "btrim", "char_length", "character_length", "chr", "decode", "encode", "initcap", "left", "length", "lower",
+    "btrim", "char_length", "character_length", "chr", "decode", "encode", "initcap", "left", "lower",
     "lpad", "ltrim", "md5", "octet_length", "overlay", "position", "repeat", "replace", "reverse", "right", "rpad",
     "rtrim", "sha256", "sha512", "split_part", "starts_with", "strpos", "substr", "substring", "translate", "upper",
     "regexp_replace", "regexp_match",
@@ -43,6 +43,9 @@ NOW = frozenset({"now", "transaction_timestamp", "statement_timestamp", "localti
 
 _IMMUTABLE_UNLESS_ZONED = frozenset({"extract", "date_part", "date_trunc", "date_bin"})
 """Immutable for dates, intervals and timestamps without a zone, stable for timestamptz."""
+
+_IMMUTABLE_WITH = {"length": 1, "to_timestamp": 1, "to_tsvector": 2}
+"""Immutable in the form with that many arguments only."""
 
 _ZONED = "timestamptz"
 _BOUND_TYPES = {"now": _ZONED, "today": "date"}
@@ -89,7 +92,7 @@ class Expressions:
             and self.type_of(arguments[-1]) in {"interval", "date", "timestamp"}
         ):
             return None
-        if name == "to_timestamp" and len(arguments) == 1:
+        if _IMMUTABLE_WITH.get(name) == len(arguments):
             return None
         return f"{name}()"
 

@@ -80,6 +80,7 @@ UPSERT = (
         ("rule 14", UPDATE.format("text = concat_ws(' ', text, 'x')")),
         ("rule 14", UPDATE.format("text = to_char(created_at, 'YYYY')")),
         ("rule 14", UPDATE.format("text = to_jsonb(text)")),
+        ("rule 14", UPDATE.format("due_at = to_timestamp(text, 'YYYY')")),
         ("rule 14", UPDATE.format("text = created_at::text")),
         ("rule 14", UPDATE.format("day = created_at::date")),
         ("rule 14", UPDATE.format("due_at = due_at + interval '1 day'")),
@@ -145,7 +146,7 @@ def test_a_statement_that_breaks_a_rule_is_reported_under_it(rule: str, statemen
         ),
         UPDATE.format("due_at = %(due_at)s"),
         f"DELETE FROM memories WHERE {SCOPED} AND created_at < %(now)s - interval '1 day'",
-        UPDATE.format("attempts = to_timestamp(3)"),
+        UPDATE.format("attempts = length(text)"),
         UPDATE.format("text = 'x'") + " RETURNING id, text, (xmax = 0) AS inserted",
         (
             f"WITH c AS (SELECT id, to_char(created_at, 'YYYY') AS y FROM memories WHERE {SCOPED}) "
