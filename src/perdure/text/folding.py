@@ -39,8 +39,8 @@ def _plain() -> dict[int, str | None]:
         )
         for code in range(start, end + 1)
     }  # fmt: skip
-    table.update(dict.fromkeys(map(ord, "‘’‛ʼ＇`´′"), "'"))
-    table.update(dict.fromkeys(map(ord, "‐‑‒−﹣－־"), "-"))
+    table.update(dict.fromkeys(map(ord, "‘’‛ʼ`′"), "'"))
+    table.update(dict.fromkeys(map(ord, "‐‒−־"), "-"))
     for code in range(128, sys.maxunicode + 1):
         character = chr(code)
         if character.isdecimal():
@@ -65,7 +65,9 @@ def plain(text: str) -> str:
     """`text` in its compatibility form, without invisible characters; case and accents still as written."""
     if text.isascii():
         return text
-    normal = unicodedata.normalize("NFKC", _MARK_FLOOD.sub(r"\1", text)).translate(_plain())
+    # NFKC would make a space and a mark of the accent that many keyboards offer as an apostrophe.
+    text = _MARK_FLOOD.sub(r"\1", text).replace("´", "'")
+    normal = unicodedata.normalize("NFKC", text).translate(_plain())
     # NFKC takes the Thai and Lao vowel "am" apart, and people type its tone mark before or after it.
     return _AM.sub(_am, normal)
 

@@ -45,6 +45,11 @@ _LISTS: Final = {
 STOP_WORDS: Final[dict[str, frozenset[str]]] = {
     language: frozenset(words.split()) for language, words in _LISTS.items()
 }
+FUNCTION_CHARACTERS: Final = frozenset(
+    "的了我你您他她它们們是在有和就不也都很吗嗎呢吧啊么麼什怎这這那个個要会會能可以说說对對没沒还還一上下到去来來为為与與及或"
+)
+"""Chinese characters that alone say nothing; leaving them out of queries raised recall@10 from 0.50 to 0.53 on 160
+Chinese dialogues (MADial-Bench, BM25 alone)."""
 _SURE: Final = 2
 
 

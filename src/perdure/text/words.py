@@ -13,7 +13,7 @@ import regex
 
 from perdure.text.door import EMOJI
 from perdure.text.folding import fold, plain
-from perdure.text.stopwords import function_words
+from perdure.text.stopwords import FUNCTION_CHARACTERS, function_words
 
 if TYPE_CHECKING:
     import Stemmer
@@ -41,6 +41,7 @@ _SPLIT: Final = regex.compile(rf"({_JOINER})")
 _HUMPS: Final = regex.compile(r"\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})|\p{N}+")
 _HUMP: Final = regex.compile(r"\p{Ll}\p{Lu}")
 _MARK: Final = regex.compile(r"\p{M}")
+_HAN: Final = regex.compile(r"\p{Script=Han}")
 
 _DATE_PARTS: Final = 3
 _YEAR_DIGITS: Final = 4
@@ -158,12 +159,17 @@ def _compound(written: str) -> tuple[str, ...]:
 _remembered = lru_cache(maxsize=1 << 16)(_compound)
 
 
-def _bigrams(run: str) -> tuple[str, ...]:
+def _bigrams(run: str) -> list[str]:
     """Overlapping pairs of user-perceived characters; a single one alone."""
     units = regex.findall(r"\X", run) if _MARK.search(run) else run
     if len(units) == 1:
-        return (units[0],)
-    return tuple(first + second for first, second in pairwise(units))
+        return [units[0]]
+    return [first + second for first, second in pairwise(units)]
+
+
+def _unspaced(run: str) -> tuple[str, ...]:
+    """A run without spaces as pairs, and each Chinese character by itself too: 猫, 茶 and 书 are words."""
+    return (*_bigrams(run), *(_HAN.findall(run) if len(run) > 1 else ()))
 
 
 def _hangul(word: str) -> tuple[str, ...]:
@@ -178,7 +184,7 @@ def tokens(text: str) -> Iterator[tuple[str, ...]]:
     for match in _TOKEN.finditer(text):
         token = match[0]
         if match.lastgroup == "run":
-            yield _bigrams(token)
+            yield _unspaced(token)
         elif match.lastgroup == "hangul":
             yield _hangul(token)
         else:
@@ -210,8 +216,10 @@ def query_terms(text: str) -> list[str]:
     ['move', 'berlin']
     """
     groups = list(tokens(text))
-    stop = function_words([group[0] for group in groups if group])
-    kept = dict.fromkeys(term for group in groups if group and group[0] not in stop for term in group)
+    stop = function_words([group[0] for group in groups if group]) | FUNCTION_CHARACTERS
+    kept = dict.fromkeys(
+        term for group in groups if group and group[0] not in stop for term in group if term not in FUNCTION_CHARACTERS
+    )
     if not kept:
         kept = dict.fromkeys(term for group in groups for term in group)
     return list(kept)[:MAX_QUERY_TERMS]
