@@ -41,12 +41,13 @@ _SPLIT: Final = regex.compile(rf"({_JOINER})")
 _HUMPS: Final = regex.compile(r"\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})|\p{N}+")
 _HUMP: Final = regex.compile(r"\p{Ll}\p{Lu}")
 _MARK: Final = regex.compile(r"\p{M}")
-_HAN: Final = regex.compile(r"\p{Script=Han}")
+_ALONE: Final = regex.compile("\\p{Script=Han}|[ก-ฮ][\u0e48-\u0e4b]?\u0e33|[ກ-ຮ][\u0ec8-\u0ecb]?\u0eb3")
 
 _DATE_PARTS: Final = 3
 _YEAR_DIGITS: Final = 4
 _PREFIX_LETTERS: Final = 3
-_ELIDED_LETTERS: Final = 3
+_AFFIXED_LETTERS: Final = 3
+_CONTRACTED: Final = frozenset(("", "t", "m", "d", "re", "ve", "ll"))
 _HASH_CHARS: Final = 16
 
 _ALGORITHMS: Final = (
@@ -109,12 +110,14 @@ def _humped(written: str) -> list[str]:
 
 
 def _apostrophes(written: str) -> list[str]:
-    """`John's` is John, `l'amour` also amour, `don't` dont."""
+    """`John's` is John, `l'amour` also amour, `Ankara'da` also Ankara, `don't` only dont."""
     word = fold(written).removesuffix("'s")
-    *_, tail = pieces = word.split("'")
+    head, *_, tail = pieces = word.split("'") if "'" in word else (word, "")
     found = _with_stem("".join(pieces))
-    if len(pieces) > 1 and len(tail) >= _ELIDED_LETTERS:
-        found += _with_stem(tail)
+    if tail not in _CONTRACTED:
+        for part in (head, tail):
+            if len(part) >= _AFFIXED_LETTERS:
+                found += _with_stem(part)
     return found
 
 
@@ -168,8 +171,9 @@ def _bigrams(run: str) -> list[str]:
 
 
 def _unspaced(run: str) -> tuple[str, ...]:
-    """A run without spaces as pairs, and each Chinese character by itself too: 猫, 茶 and 书 are words."""
-    return (*_bigrams(run), *(_HAN.findall(run) if len(run) > 1 else ()))
+    """A run without spaces as pairs, and what is a word of one character by itself too: 猫, 茶, น้ำ, ดำ."""
+    pairs = _bigrams(run)
+    return (*pairs, *(single for single in _ALONE.findall(run) if pairs != [single]))
 
 
 def _hangul(word: str) -> tuple[str, ...]:

@@ -1,0 +1,112 @@
+"""Names: entities are found as whole words in any script, by comparison and by key alike."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perdure.text import MAX_ENTITY_KEYS, capitalised_spans, entity_key, entity_keys, phrase_in
+
+MENTIONED = [
+    ("Ada", "have you met ada?"),
+    ("Ada", "Ada's garden"),
+    ("Zoë Müller", "I saw zoe  muller yesterday"),
+    ("St. Mary's Hospital", "She works at St. Mary's hospital."),
+    ("Jean-Luc Picard", "JEAN-LUC PICARD!"),
+    ("C++", "do I like C++?"),
+    ("C", "C and C++"),
+    ("AT&T", "my at&t bill"),
+    ("O'Brien", "Mrs O’Brien"),
+    ("小明", "你见过小明吗"),
+    ("北京", "我住在北京。"),
+    ("กรุงเทพมหานคร", "เธออยู่กรุงเทพมหานครนานแล้ว"),
+    ("서울", "서울에서는 비가 왔다"),
+    ("민준", "민준이가 왔다"),
+    ("Straße", "in der STRASSE"),
+    ("أحمد", "رأيت احمد"),
+    ("iPhone手机", "我的iPhone手机坏了"),
+    ("東京タワー", "東京タワーに行った"),
+    ("Diyarbakır", "DIYARBAKIR'DA"),
+    ("user@x.org", "write to user@x.org"),
+    ("New York City", "new york\ncity"),
+]
+ABSENT = [
+    ("Ann", "Anna called"),
+    ("art", "start the party"),
+    ("Ada", "Canada"),
+    ("New York", "new yorker"),
+    ("กา", "กำ"),
+    ("서울", "한서울"),
+    ("", "anything"),
+    ("Rex", ""),
+]
+
+
+@pytest.mark.parametrize(("entity", "text"), MENTIONED)
+def test_a_mentioned_entity_is_found_in_any_script(entity: str, text: str) -> None:
+    assert phrase_in(entity, text)
+    assert entity_key(entity) in entity_keys(text)
+
+
+@pytest.mark.parametrize(("entity", "text"), ABSENT)
+def test_a_part_of_a_word_is_no_mention(entity: str, text: str) -> None:
+    assert not phrase_in(entity, text)
+    assert entity_key(entity) not in entity_keys(text)
+
+
+def test_one_entity_has_one_key_however_it_is_written() -> None:
+    assert entity_key("  Zoë   MÜLLER, ") == entity_key("(Zoe Muller)") == "zoe muller"
+    assert entity_key("🎉") == "🎉"
+    assert entity_key("C++") == "c++"
+
+
+WORDS = st.sampled_from(["ada", "new", "york", "北", "京", "서울", "서울에서", "กรุง", "c++", "o'neil", "x", "2023"])
+SENTENCES = st.lists(st.tuples(WORDS, st.sampled_from([" ", ", ", "", "-"])), min_size=1, max_size=10).map(
+    lambda pairs: "".join(word + gap for word, gap in pairs)
+)
+
+
+@given(SENTENCES, SENTENCES)
+def test_keys_and_comparison_agree(entity: str, text: str) -> None:
+    key = entity_key(entity)
+    if key in entity_keys(text):
+        assert phrase_in(entity, text)
+    if len(key.replace("-", " ").replace("'", " ").split()) == 1 and len(key) <= 2 and phrase_in(entity, text):
+        assert key in entity_keys(text)
+
+
+def test_the_keys_of_a_very_long_message_are_bounded_and_begin_with_its_words() -> None:
+    keys = entity_keys("Ada met Bob. " * 20_000)
+    assert len(keys) <= MAX_ENTITY_KEYS
+    assert {"ada", "bob", "ada met"} <= set(keys)
+    assert len(entity_keys("我们昨天在北京见到了很多朋友" * 5_000)) <= MAX_ENTITY_KEYS
+    assert len(entity_keys(" ".join(f"w{number}" for number in range(9_000)))) == MAX_ENTITY_KEYS
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Yesterday Melanie Smith went to Berlin with Caroline.", ["Melanie Smith", "Berlin", "Caroline"]),
+        ("Great day. The Museum of Modern Art was open.", ["Museum of Modern Art"]),
+        ("I think NASA called. I'm OK on Monday.", ["NASA"]),
+        ("Rex barked. Then my dog Rex slept.", ["Rex"]),
+        ("Gardening is nice. Pottery too.", []),
+        ("We met Dr. Smith at Ada's house", ["Dr. Smith", "Ada"]),
+        ("WHY IS EVERYTHING IN CAPITALS, Bob", []),
+        ("ich habe mit der Anna Müller einen Kuchen gebacken", ["Anna Müller"]),
+        ("Вчера я видел Анну в Москве", ["Анну", "Москве"]),
+        ("", []),
+    ],
+)
+def test_names_are_guessed_from_capitals_only_where_it_is_safe(text: str, names: list[str]) -> None:
+    assert capitalised_spans(text) == names
+
+
+def test_a_known_entity_counts_at_the_start_of_a_sentence() -> None:
+    assert capitalised_spans("Luna ate my shoes.") == []
+    assert capitalised_spans("Luna ate my shoes.", known={"luna"}) == ["Luna"]
+
+
+def test_a_list_of_many_names_is_bounded() -> None:
+    assert len(capitalised_spans(" and ".join(f"we met Name{chr(97 + n)}x" for n in range(26)))) == 20
