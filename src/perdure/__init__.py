@@ -1,1 +1,117 @@
-"""Long-term memory for AI assistants, on PostgreSQL and pgvector."""
+"""Long-term memory for AI assistants, on PostgreSQL and pgvector.
+
+    from perdure import Memory
+
+    async with Memory.open() as memory:
+        ada = memory.space("ada")
+        await ada.save("Ada is allergic to peanuts", salience=9)
+        recall = await ada.recall("What shall I cook tonight?")
+
+`perdure.sync` has the same surface for code without an event loop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perdure.clock import SimulatedClock
+from perdure.errors import (
+    ConfigurationError,
+    Conflict,
+    DatabaseUnavailable,
+    EmbeddingFailed,
+    EmbeddingUnavailable,
+    FamilyMismatch,
+    InvalidInput,
+    NotFound,
+    PerdureError,
+    ServerStartFailed,
+)
+from perdure.types import (
+    Evidence,
+    Failed,
+    Filters,
+    Hit,
+    MemoryType,
+    Merged,
+    Message,
+    Nothing,
+    Outcome,
+    Pending,
+    PendingItem,
+    Recall,
+    SearchResult,
+    SpaceStats,
+    Stored,
+    StoredMemory,
+    Superseded,
+    Trust,
+)
+
+if TYPE_CHECKING:
+    from perdure.ingest import BatchReport, DrainReport, Receipt, ToolResult
+    from perdure.memory import Memory
+    from perdure.settings import Settings
+    from perdure.space import Space
+
+__version__ = "0.1.0"
+
+# What pulls in the database driver and the numeric libraries is loaded when it is first used, so that importing the
+# package, and `perdure --help`, stay quick.
+_LAZY = {
+    "BatchReport": "perdure.ingest",
+    "DrainReport": "perdure.ingest",
+    "Memory": "perdure.memory",
+    "Receipt": "perdure.ingest",
+    "Settings": "perdure.settings",
+    "Space": "perdure.space",
+    "ToolResult": "perdure.ingest",
+}
+
+__all__ = [
+    "BatchReport",
+    "ConfigurationError",
+    "Conflict",
+    "DatabaseUnavailable",
+    "DrainReport",
+    "EmbeddingFailed",
+    "EmbeddingUnavailable",
+    "Evidence",
+    "Failed",
+    "FamilyMismatch",
+    "Filters",
+    "Hit",
+    "InvalidInput",
+    "Memory",
+    "MemoryType",
+    "Merged",
+    "Message",
+    "NotFound",
+    "Nothing",
+    "Outcome",
+    "Pending",
+    "PendingItem",
+    "PerdureError",
+    "Recall",
+    "Receipt",
+    "SearchResult",
+    "ServerStartFailed",
+    "Settings",
+    "SimulatedClock",
+    "Space",
+    "SpaceStats",
+    "Stored",
+    "StoredMemory",
+    "Superseded",
+    "ToolResult",
+    "Trust",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'perdure' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(_LAZY[name]), name)

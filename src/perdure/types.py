@@ -114,6 +114,7 @@ class Hit:
     terms: Mapping[str, float]
     arms: tuple[str, ...]
     matched: tuple[str, ...] = ()
+    entity_match: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +216,8 @@ Outcome = Stored | Merged | Superseded | Nothing | Pending | Failed
 class Message:
     """One message of an imported or captured conversation, as sources hand it in.
 
-    `external_id` is the source's own id; with `space` and `source` it makes an import idempotent. `context` is what a
-    reader of the conversation had just read (see `docs/decisions`), used for embedding only and never stored as text.
+    `external_id` is the source's own id; with space and source it makes an import idempotent. `line` is where the
+    message stands in its file, if it has lines.
     """
 
     external_id: str
@@ -260,3 +261,16 @@ class Family:
 
 
 Vectors = Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceStats:
+    """Counts of one space; `family` is the name of its embedding family, None before the first memory."""
+
+    space: str
+    memories: int
+    pending: int
+    oldest_pending: datetime | None
+    failed: int
+    family: str | None
+    created_at: datetime

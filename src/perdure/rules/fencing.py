@@ -82,3 +82,11 @@ def _reference(match: re.Match[str]) -> str:
 
 def _visible(match: re.Match[str]) -> str:
     return "" if unicodedata.category(match[0]) == "Cc" else f"&#x{ord(match[0]):X};"
+
+
+def strip_fenced(text: str) -> str:
+    """`text` without the blocks that `render_block` wrote, so that recalled text is never captured again as new."""
+    return _BLOCK.sub("", text).strip() if NOTE in text else text
+
+
+_BLOCK: Final = re.compile(rf"{OPENING}\s*{re.escape(NOTE)}.*?(?:{CLOSING}|\Z)\s*", re.DOTALL)

@@ -136,6 +136,11 @@ class Database:
             await self.close()
             raise _unavailable(error) from error
 
+    async def check(self, look: Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]]) -> None:
+        """Lets `look` examine a connection of the application role, as `roles.check_serving_role` does."""
+        async with self._app.connection() as connection:
+            await look(connection)
+
     async def close(self) -> None:
         await self._app.close()
         await self._worker.close()
@@ -213,7 +218,7 @@ class Database:
                 if attempt == RETRY_ATTEMPTS:
                     raise _unavailable(error) from error
             # Spread the losers of a deadlock apart; the amount of jitter decides nothing that is stored.
-            await asyncio.sleep(0.02 * 2**attempt * random.uniform(0.5, 1.5))  # noqa: S311
+            await asyncio.sleep(0.02 * 2**attempt * random.uniform(0.5, 1.5))
         raise AssertionError("unreachable")
 
 

@@ -12,6 +12,10 @@ FIND_SPACE: Final = """
     SELECT id, name, time_zone, created_at FROM spaces WHERE name = %(name)s
 """
 
+READ_SPACE: Final = """
+    SELECT id, name, time_zone, created_at FROM spaces WHERE id = %(id)s
+"""
+
 CREATE_SPACE: Final = """
     INSERT INTO spaces (name, time_zone, created_at)
     VALUES (%(name)s, %(time_zone)s, %(now)s)
@@ -67,6 +71,11 @@ class SpaceState:
 
 async def find_space(tx: Transaction, name: str) -> SpaceRow | None:
     row = await tx.fetch_one(FIND_SPACE, {"name": name})
+    return SpaceRow(**row) if row else None
+
+
+async def read_space(tx: Transaction, space_id: int) -> SpaceRow | None:
+    row = await tx.fetch_one(READ_SPACE, {"id": space_id})
     return SpaceRow(**row) if row else None
 
 

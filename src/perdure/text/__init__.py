@@ -9,6 +9,7 @@ from perdure.text.cutting import chunks, graphemes, sentence_ends, truncate_byte
 from perdure.text.door import MAX_TEXT_BYTES, clean, has_letter_or_digit, require_text
 from perdure.text.folding import fold
 from perdure.text.names import MAX_ENTITY_KEYS, capitalised_spans, entity_key, entity_keys, phrase_in
+from perdure.text.smalltalk import says_something
 from perdure.text.words import MAX_QUERY_TERMS, MAX_TERM_CHARS, query_terms, search_text, terms
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "phrase_in",
     "query_terms",
     "require_text",
+    "says_something",
     "search_text",
     "sentence_ends",
     "terms",

@@ -1,0 +1,27 @@
+"""Words in: capture, drain, save, import."""
+
+from perdure.ingest.capture import Exchange, ToolResult, enqueue_exchange, read_exchange
+from perdure.ingest.drafts import Draft
+from perdure.ingest.drain import DrainReport, drain_pending_triage
+from perdure.ingest.importing import BatchReport, batches, import_batch
+from perdure.ingest.saving import Changes, Receipt, forget_memories, pin_memory, require_row, save_draft, update_memory
+
+__all__ = [
+    "BatchReport",
+    "Changes",
+    "Draft",
+    "DrainReport",
+    "Exchange",
+    "Receipt",
+    "ToolResult",
+    "batches",
+    "drain_pending_triage",
+    "enqueue_exchange",
+    "forget_memories",
+    "import_batch",
+    "pin_memory",
+    "read_exchange",
+    "require_row",
+    "save_draft",
+    "update_memory",
+]

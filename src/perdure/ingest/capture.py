@@ -1,0 +1,127 @@
+"""Capture: the raw exchange is committed in one small transaction, and that is all a turn waits for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from perdure.errors import Conflict
+from perdure.rules.fencing import strip_fenced
+from perdure.rules.outcomes import outcome_from_data, outcome_to_data
+from perdure.store.database import SpaceTransaction
+from perdure.store.queue import enqueue, find_operation, remember_operation, set_outcome
+from perdure.text import has_letter_or_digit, require_text
+from perdure.types import Nothing, Outcome, Pending
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answered during the exchange."""
+
+    name: str
+    content: str
+    ok: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One user message, the reply, and tool results; `recalled_ids` were in the prompt."""
+
+    user: str
+    assistant: str
+    tools: tuple[ToolResult, ...]
+    speaker: str | None
+    audience: str | None
+    conversation_id: str
+    occurred_at: datetime | None
+    recalled_ids: tuple[int, ...] = ()
+
+    def payload(self) -> dict[str, object]:
+        return {
+            "user": self.user,
+            "assistant": self.assistant,
+            "tools": [{"name": tool.name, "content": tool.content, "ok": tool.ok} for tool in self.tools],
+            "recalled_ids": list(self.recalled_ids),
+        }
+
+
+def read_exchange(
+    *,
+    user: str | None,
+    assistant: str | None,
+    tools: Sequence[ToolResult | Mapping[str, object]],
+    speaker: str | None,
+    audience: str | None,
+    conversation_id: str | None,
+    occurred_at: datetime | None,
+    recalled_ids: tuple[int, ...],
+) -> Exchange | Nothing:
+    """The exchange as it will be queued, or why there is nothing to queue.
+
+    What an earlier recall put into the prompt is cut out, so that it is never captured again as new.
+
+    Raises:
+        InvalidInput: a text is no text or too long.
+    """
+    said = _side(user, "user")
+    replied = _side(assistant, "assistant")
+    if not has_letter_or_digit(said) and not has_letter_or_digit(replied):
+        return Nothing("no letter or digit in the exchange")
+    results = tuple(_tool(tool, number) for number, tool in enumerate(tools))
+    return Exchange(said, replied, results, speaker, audience, conversation_id or "", occurred_at, recalled_ids)
+
+
+async def enqueue_exchange(tx: SpaceTransaction, exchange: Exchange, operation_id: str) -> Outcome:
+    """Commits the exchange under its operation id; a replay changes nothing and returns the first outcome.
+
+    Raises:
+        Conflict: the operation id was used before for something else.
+    """
+    fingerprint = operation_fingerprint("capture", exchange.payload(), exchange.conversation_id, exchange.audience)
+    if not await remember_operation(tx, operation_id, fingerprint, {}):
+        return await first_outcome(tx, operation_id, fingerprint)
+    queue_id = await enqueue(
+        tx,
+        exchange.payload() | {"operation_id": operation_id},
+        conversation_id=exchange.conversation_id,
+        audience=exchange.audience,
+        speaker=exchange.speaker,
+        occurred_at=exchange.occurred_at or tx.now,
+    )
+    pending = Pending(queue_id)
+    await set_outcome(tx, operation_id, outcome_to_data(pending))
+    return pending
+
+
+async def first_outcome(tx: SpaceTransaction, operation_id: str, fingerprint: bytes) -> Outcome:
+    """What the first call with this operation id returned."""
+    found = await find_operation(tx, operation_id)
+    if found is None or found[0] != fingerprint:
+        raise Conflict(
+            f"operation_id {operation_id!r} was used before for something else.",
+            hint="Use a new operation_id for a new exchange; repeat the old one only with the same content.",
+        )
+    return outcome_from_data(found[1])
+
+
+def operation_fingerprint(*parts: object) -> bytes:
+    """A digest of what an operation was asked to do."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def _side(text: str | None, field: str) -> str:
+    if text is None or (isinstance(text, str) and not text.strip()):
+        return ""
+    return strip_fenced(require_text(text, field))
+
+
+def _tool(tool: ToolResult | Mapping[str, object], number: int) -> ToolResult:
+    if isinstance(tool, ToolResult):
+        name, content, ok = tool.name, tool.content, tool.ok
+    else:
+        name, content, ok = str(tool.get("name", "")), tool.get("content", ""), bool(tool.get("ok", True))
+    return ToolResult(name, _side(content, f"tools[{number}].content"), ok)  # type: ignore[arg-type]

@@ -1,0 +1,105 @@
+"""From a text and what is known about it to rows that can be stored: chunked, normalised, embedded.
+
+All of this happens before a transaction is opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from perdure.embedding import Embedder
+from perdure.rules.facets import facet_keys
+from perdure.store.memories import NewMemory, NewText
+from perdure.text import chunks, entity_key, fold, terms
+from perdure.types import Evidence, MemoryType, Trust
+
+HASH_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A text to remember and all that is known about it. `text` has come through the door (`text.require_text`)."""
+
+    text: str
+    source: str
+    trust: Trust
+    source_date: datetime
+    memory_type: MemoryType = MemoryType.GENERAL
+    salience: float = 5.0
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    speaker: str | None = None
+    audience: str | None = None
+    conversation_id: str | None = None
+    language: str | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    pinned: bool = False
+    evidence: tuple[Evidence, ...] = ()
+    made_by: str | None = None
+
+
+def content_hash(text: str, speaker: str | None, chunk_no: int) -> bytes:
+    """What makes two texts the same: the words, who said them, and the place of the chunk in its text."""
+    digest = hashlib.blake2b(digest_size=HASH_BYTES)
+    digest.update(f"{chunk_no}\0{speaker or ''}\0{text}".encode())
+    return digest.digest()
+
+
+async def prepare(drafts: Sequence[Draft], embedder: Embedder, max_chunk_bytes: int) -> list[NewText]:
+    """Chunks, normalises and embeds; one embedding call for all chunks of all drafts.
+
+    Raises:
+        EmbeddingUnavailable: the embedder could not be reached.
+        EmbeddingFailed: it answered with something that is no vector.
+    """
+    pieces = [[chunk.text for chunk in chunks(draft.text, max_chunk_bytes)] for draft in drafts]
+    documents = [document_text(draft, piece) for draft, group in zip(drafts, pieces, strict=True) for piece in group]
+    vectors = iter(await embedder.embed(documents, "document"))
+    return [
+        NewText(tuple(_memory(draft, number, piece, next(vectors)) for number, piece in enumerate(group)))
+        for draft, group in zip(drafts, pieces, strict=True)
+    ]
+
+
+def document_text(draft: Draft, piece: str) -> str:
+    """What is embedded for a chunk: who said it, then the words."""
+    return f"{draft.speaker}: {piece}" if draft.speaker else piece
+
+
+def document_terms(draft: Draft, piece: str) -> tuple[str, ...]:
+    """What a chunk is found by in words: its own terms and the speaker's name."""
+    return tuple(terms(document_text(draft, piece)))
+
+
+def _memory(draft: Draft, number: int, piece: str, vector: object) -> NewMemory:
+    return NewMemory(
+        summary=piece,
+        terms=document_terms(draft, piece),
+        content_hash=content_hash(draft.text, draft.speaker, number),
+        vector=vector,  # type: ignore[arg-type]
+        source=draft.source,
+        trust=draft.trust,
+        source_date=draft.source_date,
+        memory_type=draft.memory_type,
+        salience=draft.salience,
+        tags=draft.tags,
+        entities=draft.entities,
+        entity_keys=tuple(sorted({entity_key(entity) for entity in draft.entities} - {""})),
+        facets=facet_keys(
+            tags=[fold(tag) for tag in draft.tags],
+            source=draft.source,
+            speaker=fold(draft.speaker) if draft.speaker else None,
+            metadata=draft.metadata,
+        ),
+        speaker=draft.speaker,
+        audience=draft.audience,
+        conversation_id=draft.conversation_id,
+        language=draft.language,
+        metadata=draft.metadata,
+        pinned=draft.pinned,
+        made_by=draft.made_by,
+        evidence=draft.evidence,
+    )

@@ -1,0 +1,127 @@
+"""Importing: a stream of messages from a file becomes memories, each exactly once.
+
+A message is marked as processed in the transaction that stores it, so an import that was killed goes on where it
+stopped, and a second run of the same import stores nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from perdure.errors import InvalidInput
+from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.writing import write_texts
+from perdure.resources import Resources
+from perdure.store.database import SpaceTransaction
+from perdure.store.queue import mark_processed, processed
+from perdure.store.spaces import SpaceRow, lock_space
+from perdure.text import has_letter_or_digit, require_text
+from perdure.types import Evidence, Message, Stored, Trust
+
+BATCH = 128
+ASSISTANT_NAMES = frozenset({"assistant", "chatgpt", "gpt", "bot", "ai"})
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """What one batch came to: messages stored, merged into an earlier one, in already, empty, and refused."""
+
+    stored: int = 0
+    merged: int = 0
+    known: int = 0
+    empty: int = 0
+    refused: tuple[InvalidInput, ...] = ()
+
+    def __add__(self, other: BatchReport) -> BatchReport:
+        return BatchReport(
+            self.stored + other.stored,
+            self.merged + other.merged,
+            self.known + other.known,
+            self.empty + other.empty,
+            self.refused + other.refused,
+        )
+
+    @property
+    def seen(self) -> int:
+        return self.stored + self.merged + self.known + self.empty + len(self.refused)
+
+
+def batches(messages: Iterable[Message], size: int = BATCH) -> Iterator[tuple[str | None, list[Message]]]:
+    """Consecutive messages of one space, at most `size` at a time, in order."""
+    for space, group in groupby(messages, key=lambda message: message.space):
+        batch: list[Message] = []
+        for message in group:
+            batch.append(message)
+            if len(batch) == size:
+                yield space, batch
+                batch = []
+        if batch:
+            yield space, batch
+
+
+async def import_batch(
+    resources: Resources, space: SpaceRow, source: str, messages: Sequence[Message], audience: str | None = None
+) -> BatchReport:
+    """Stores the messages of one batch that are not in yet.
+
+    Args:
+        source: the name of the import; ids are unique within (space, source).
+
+    Raises:
+        EmbeddingUnavailable, DatabaseUnavailable: nothing of this batch was stored; repeat the import.
+        FamilyMismatch: the space belongs to another embedding model.
+    """
+    label = f"import:{source}"
+    ids = [message.external_id for message in messages]
+
+    async def read(tx: SpaceTransaction) -> set[str]:
+        return await processed(tx, label, ids)
+
+    known = await resources.database.in_space(space.id, read)
+    fresh: dict[str, Message] = {}
+    for message in messages:
+        if message.external_id not in known:
+            fresh.setdefault(message.external_id, message)
+    drafts: dict[str, Draft] = {}
+    refused: list[InvalidInput] = []
+    for message in fresh.values():
+        try:
+            text = require_text(message.text)
+        except InvalidInput as error:
+            refused.append(error if message.line is None else error.at_line(message.line))
+            continue
+        if has_letter_or_digit(text):
+            drafts[message.external_id] = _draft(message, text, label, audience)
+    texts = await prepare(list(drafts.values()), resources.embedder, resources.settings.max_chunk_bytes)
+
+    async def write(tx: SpaceTransaction) -> BatchReport:
+        # Another process may have imported the same file meanwhile: look again, now that nobody else can write.
+        await lock_space(tx)
+        again = await processed(tx, label, list(drafts))
+        todo = [text for external_id, text in zip(drafts, texts, strict=True) if external_id not in again]
+        outcomes = await write_texts(tx, resources, space, todo)
+        await mark_processed(tx, label, list(fresh))
+        stored = sum(isinstance(outcome, Stored) for outcome in outcomes)
+        return BatchReport(stored, len(outcomes) - stored, len(messages) - len(fresh) + len(again))
+
+    report = await resources.database.in_space(space.id, write)
+    empty = len(fresh) - len(drafts) - len(refused)
+    return replace(report, empty=empty, refused=tuple(refused))
+
+
+def _draft(message: Message, text: str, label: str, audience: str | None) -> Draft:
+    by_assistant = message.speaker is not None and message.speaker.casefold() in ASSISTANT_NAMES
+    assert message.occurred_at is not None
+    return Draft(
+        text=text,
+        source=label,
+        trust=Trust.ASSISTANT if by_assistant else Trust.USER,
+        source_date=message.occurred_at,
+        speaker=message.speaker,
+        audience=audience,
+        conversation_id=message.conversation_id,
+        evidence=(Evidence(label, message.external_id, message.speaker, message.occurred_at, text[:500]),),
+        made_by="import-1",
+    )

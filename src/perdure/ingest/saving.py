@@ -1,0 +1,179 @@
+"""What a person or a tool call asks for directly: save, update, pin, forget. Everything valid is kept, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from perdure.errors import InvalidInput, NotFound
+from perdure.ingest.capture import first_outcome, operation_fingerprint
+from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.writing import write_texts
+from perdure.resources import Resources
+from perdure.rules.facets import facet_keys
+from perdure.rules.outcomes import outcome_to_data
+from perdure.store.database import SpaceTransaction
+from perdure.store.memories import (
+    MemoryRow,
+    change,
+    delete_vectors,
+    erase,
+    insert_vectors,
+    pin,
+    read_rows,
+    siblings,
+    write_history,
+)
+from perdure.store.postings import Postings
+from perdure.store.queue import remember_operation, set_outcome
+from perdure.store.spaces import SpaceRow, lock_space
+from perdure.text import entity_key, fold
+from perdure.types import MemoryType, Outcome, StoredMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an erasure removed: ids of the memories, all chunks included. None of their words are kept anywhere."""
+
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What to change about a memory; None leaves a field as it is."""
+
+    text: str | None = None
+    salience: float | None = None
+    memory_type: MemoryType | None = None
+    tags: tuple[str, ...] | None = None
+    entities: tuple[str, ...] | None = None
+    metadata: Mapping[str, object] | None = None
+
+
+async def save_draft(resources: Resources, space: SpaceRow, draft: Draft, operation_id: str) -> Outcome:
+    """Stores one text without triage; retrievable as soon as this returns. An exact duplicate is merged."""
+    (text,) = await prepare([draft], resources.embedder, resources.settings.max_chunk_bytes)
+    fingerprint = operation_fingerprint("save", draft.text, draft.speaker, draft.audience, sorted(draft.tags))
+
+    async def write(tx: SpaceTransaction) -> Outcome:
+        if not await remember_operation(tx, operation_id, fingerprint, {}):
+            return await first_outcome(tx, operation_id, fingerprint)
+        (outcome,) = await write_texts(tx, resources, space, [text])
+        await set_outcome(tx, operation_id, outcome_to_data(outcome))
+        return outcome
+
+    return await resources.database.in_space(space.id, write)
+
+
+async def update_memory(
+    resources: Resources, space: SpaceRow, memory_id: int, audience: str | None, changes: Changes, changed_by: str
+) -> StoredMemory:
+    """Changes one memory and keeps what it was in its history.
+
+    Raises:
+        NotFound: no such memory for this audience.
+        InvalidInput: the new text would not fit into one memory.
+        FamilyMismatch: the space's memories belong to another embedding model.
+    """
+
+    async def read(tx: SpaceTransaction) -> MemoryRow:
+        return await require_row(tx, space, memory_id, audience)
+
+    before = await resources.database.in_space(space.id, read)
+    draft = _changed(before.memory, changes)
+    (text,) = await prepare([draft], resources.embedder, resources.settings.max_chunk_bytes)
+    if len(text.chunks) != 1:
+        limit = f"a memory holds at most {resources.settings.max_chunk_bytes} bytes; save a longer text as a new memory"
+        raise InvalidInput("text", draft.text, limit)
+    after = text.chunks[0]
+
+    async def write(tx: SpaceTransaction) -> StoredMemory:
+        state = await lock_space(tx)
+        resources.require_family(space, state)
+        row = await require_row(tx, space, memory_id, audience)
+        if row.memory.summary != before.memory.summary:
+            raise NotFound(f"Memory {memory_id} was changed meanwhile.", hint="Read it again, then update it.")
+        await write_history(tx, row, "update", changed_by)
+        new_keys = Postings(memory_id, after.terms, after.entity_keys, after.facets)
+        await change(tx, row, after, (stored_postings(row), new_keys))
+        await delete_vectors(tx, [memory_id])
+        await insert_vectors(tx, resources.family.id, [(memory_id, after.vector)])
+        return (await require_row(tx, space, memory_id, audience)).memory
+
+    return await resources.database.in_space(space.id, write)
+
+
+async def pin_memory(
+    resources: Resources, space: SpaceRow, memory_id: int, audience: str | None, *, pinned: bool
+) -> None:
+    """Pins or unpins a memory with its sibling chunks: a pinned memory never decays and is never pruned."""
+
+    async def write(tx: SpaceTransaction) -> None:
+        await lock_space(tx)
+        await require_row(tx, space, memory_id, audience)
+        await pin(tx, await siblings(tx, [memory_id], space.name), pinned=pinned)
+
+    await resources.database.in_space(space.id, write)
+
+
+async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[int], audience: str | None) -> Receipt:
+    """Erases memories with their sibling chunks, postings, vectors, evidence and history. Irreversible.
+
+    Raises:
+        NotFound: one of the ids is not there for this audience; nothing is erased then.
+    """
+
+    async def write(tx: SpaceTransaction) -> Receipt:
+        await lock_space(tx)
+        for memory_id in ids:
+            await require_row(tx, space, memory_id, audience)
+        rows = await read_rows(tx, space.name, await siblings(tx, ids, space.name))
+        await erase(tx, list(rows.values()), [stored_postings(row) for row in rows.values()])
+        return Receipt(tuple(sorted(rows)))
+
+    return await resources.database.in_space(space.id, write)
+
+
+async def require_row(tx: SpaceTransaction, space: SpaceRow, memory_id: int, audience: str | None) -> MemoryRow:
+    """The row of this id, if this audience may see it."""
+    row = (await read_rows(tx, space.name, [memory_id])).get(memory_id)
+    if row is None or row.memory.audience not in {None, audience}:
+        raise NotFound(f"Space {space.name!r} has no memory {memory_id}.", hint="`perdure list` shows the ids.")
+    return row
+
+
+def stored_postings(row: MemoryRow) -> Postings:
+    """The keys a stored row is found by, spelled out again from the row itself."""
+    memory = row.memory
+    return Postings(
+        memory.id,
+        tuple(row.search_text.split()),
+        tuple(sorted({entity_key(entity) for entity in memory.entities} - {""})),
+        facet_keys(
+            tags=[fold(tag) for tag in memory.tags],
+            source=memory.source,
+            speaker=fold(memory.speaker) if memory.speaker else None,
+            metadata=memory.metadata,
+        ),
+    )
+
+
+def _changed(memory: StoredMemory, changes: Changes) -> Draft:
+    draft = Draft(
+        text=memory.summary,
+        source=memory.source,
+        trust=memory.trust,
+        source_date=memory.source_date,
+        memory_type=memory.memory_type,
+        salience=memory.salience,
+        tags=memory.tags,
+        entities=memory.entities,
+        speaker=memory.speaker,
+        audience=memory.audience,
+        conversation_id=memory.conversation_id,
+        language=memory.language,
+        metadata=memory.metadata,
+        pinned=memory.pinned,
+    )
+    given = {name: getattr(changes, name) for name in Changes.__dataclass_fields__}
+    return replace(draft, **{name: value for name, value in given.items() if value is not None})

@@ -1,0 +1,43 @@
+"""Check and write as one step: exact duplicates are merged, everything else is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perdure.resources import Resources
+from perdure.store.database import SpaceTransaction
+from perdure.store.memories import NewText, find_duplicates, insert_texts, merge_into, read_rows
+from perdure.store.spaces import SpaceRow, lock_space, set_family
+from perdure.types import Merged, Stored
+
+
+async def write_texts(
+    tx: SpaceTransaction, resources: Resources, space: SpaceRow, texts: Sequence[NewText]
+) -> list[Stored | Merged]:
+    """Stores prepared texts in order, one outcome each. Writers of a space queue up here.
+
+    Raises:
+        FamilyMismatch: the space's memories belong to another embedding model.
+    """
+    state = await lock_space(tx)
+    resources.require_family(space, state)
+    if state.family_id is None:
+        await set_family(tx, resources.family.id)
+    known = await find_duplicates(tx, texts)
+    fresh: dict[tuple[str | None, bytes], NewText] = {}
+    for text in texts:
+        if text.key not in known:
+            fresh.setdefault(text.key, text)
+    new_ids = await insert_texts(tx, list(fresh.values()), resources.family.id)
+    stored = dict(zip(fresh, new_ids, strict=True))
+
+    outcomes: list[Stored | Merged] = []
+    for text in texts:
+        if fresh.get(text.key) is text:
+            outcomes.append(Stored(stored[text.key]))
+            continue
+        memory_id = known[text.key] if text.key in known else stored[text.key][0]
+        row = (await read_rows(tx, space.name, [memory_id]))[memory_id]
+        await merge_into(tx, row, text)
+        outcomes.append(Merged(memory_id))
+    return outcomes

@@ -1,0 +1,251 @@
+"""Memory: opens and closes everything, and hands out spaces."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Generator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from perdure.clock import Clock, DatabaseClock
+from perdure.embedding import Embedder, open_embedder
+from perdure.errors import ConfigurationError, PerdureError
+from perdure.resources import Resources
+from perdure.settings import Settings, load_settings
+from perdure.space import Space
+from perdure.store.database import Database, DatabaseUrls, Transaction, Urls
+from perdure.store.embedded import EmbeddedServer
+from perdure.store.families import StoredFamily, create_family, find_family, read_family
+from perdure.store.migrate import migrate
+from perdure.store.roles import check_serving_role
+from perdure.store.spaces import SpaceRow, create_space, find_space, list_spaces
+from perdure.worker import Worker
+
+log = logging.getLogger("perdure")
+
+
+class Memory:
+    """Everything opened: server, database, embedder, worker.
+
+    Use it as `async with Memory.open() as memory:`, or `memory = await Memory.open()` with `await memory.close()`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        embedder: Embedder | None,
+        worker: bool,
+        clock: Clock,
+        progress: Callable[[str], None] | None,
+    ) -> None:
+        self.settings = settings
+        self._embedder = embedder
+        self._owns_embedder = embedder is None
+        self._wants_worker = worker
+        self._clock = clock
+        self._progress = progress
+        self._server: EmbeddedServer | None = None
+        self._database: Database | None = None
+        self._resources: Resources | None = None
+        self._worker: Worker | None = None
+        self._spaces: dict[str, SpaceRow] = {}
+
+    @classmethod
+    def open(
+        cls,
+        *,
+        data_dir: Path | str | None = None,
+        database_url: str | None = None,
+        embedder: Embedder | None = None,
+        worker: bool = True,
+        clock: Clock | None = None,
+        progress: Callable[[str], None] | None = None,
+        **settings: Any,
+    ) -> Memory:
+        """Memory that opens when it is entered or awaited.
+
+        Args:
+            data_dir: where the embedded server keeps its data (setting `data_dir`).
+            database_url: application role on a server of your own, instead of the embedded one.
+            embedder: an opened embedder of your own; default is what the settings name.
+            worker: run the heartbeat inside this process.
+            clock: where the time comes from; default is the database's clock.
+            progress: gets a line for each step that takes time.
+            **settings: any field of `Settings`, winning over the environment.
+
+        Raises (when entered):
+            ConfigurationError: a setting, URL, role or data directory cannot be used as it is.
+            ServerStartFailed, DatabaseUnavailable: no database within the timeout.
+        """
+        chosen = load_settings(data_dir=data_dir, database_url=database_url, **settings)
+        return cls(chosen, embedder=embedder, worker=worker, clock=clock or DatabaseClock(), progress=progress)
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> Self:
+        return await self._open()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stops the worker, closes the connections, and leaves the embedded server, which stops with its last user."""
+        if self._worker is not None:
+            await self._worker.stop()
+            self._worker = None
+        if self._embedder is not None and self._owns_embedder:
+            await self._embedder.close()
+            self._embedder = None
+        if self._database is not None:
+            await self._database.close()
+            self._database = None
+        if self._server is not None:
+            await asyncio.to_thread(self._server.close)
+            self._server = None
+        self._resources = None
+
+    def space(self, name: str, *, audience: str | None = None) -> Space:
+        """A handle on a space; the space itself is made by its first write.
+
+        Args:
+            name: 1..200 bytes. audience: who may see what is said through this handle; None is the whole space.
+        """
+        return Space(self, name, audience)
+
+    async def spaces(self) -> tuple[SpaceRow, ...]:
+        """All spaces by name."""
+        return tuple(await self.resources.database.across(list_spaces))
+
+    @property
+    def resources(self) -> Resources:
+        """What is opened.
+
+        Raises:
+            PerdureError: the memory is not open.
+        """
+        if self._resources is None:
+            raise PerdureError("This Memory is not open.", hint="Use `async with Memory.open() as memory:`.")
+        return self._resources
+
+    @property
+    def server(self) -> EmbeddedServer | None:
+        """The embedded server, if this memory uses one."""
+        return self._server
+
+    async def find_space(self, name: str) -> SpaceRow | None:
+        """The space of this name, if there is one; found ones are remembered, since spaces keep their ids."""
+        if name not in self._spaces:
+
+            async def read(tx: Transaction) -> SpaceRow | None:
+                return await find_space(tx, name)
+
+            found = await self.resources.database.across(read)
+            if found is None:
+                return None
+            self._spaces[name] = found
+        return self._spaces[name]
+
+    async def ensure_space(self, name: str) -> SpaceRow:
+        """The space of this name, made if it is not there."""
+        found = await self.find_space(name)
+        if found is None:
+
+            async def write(tx: Transaction) -> SpaceRow:
+                return await create_space(tx, name)
+
+            found = self._spaces[name] = await self.resources.database.across(write)
+        return found
+
+    async def family_name(self, family_id: int) -> str:
+        """The name of an embedding family."""
+
+        async def read(tx: Transaction) -> StoredFamily:
+            return await read_family(tx, family_id)
+
+        return (await self.resources.database.across(read)).name
+
+    async def _open(self) -> Self:
+        try:
+            # The model's files are read while the server starts.
+            async with asyncio.TaskGroup() as both:
+                embedder = both.create_task(self._open_embedder())
+                database = both.create_task(self._open_database())
+            family = await self._register_family(database.result(), embedder.result())
+        except BaseExceptionGroup as group:
+            await self.close()
+            raise group.exceptions[0] from group
+        except BaseException:
+            await self.close()
+            raise
+        self._resources = Resources(database.result(), embedder.result(), family, self.settings)
+        if self._wants_worker:
+            self._worker = Worker(self._resources)
+            self._worker.start()
+        return self
+
+    async def _open_embedder(self) -> Embedder:
+        if self._embedder is None:
+            settings = self.settings
+            key = settings.embedder_key
+            self._embedder = await asyncio.to_thread(
+                open_embedder,
+                settings.embedder,
+                url=settings.embedder_url,
+                model=settings.embedder_model,
+                key=key.get_secret_value() if key else None,
+                dimensions=settings.embedder_dimensions,
+                timeout_s=settings.embedder_timeout_s,
+                cache_dir=settings.cache_dir,
+            )
+        return self._embedder
+
+    async def _open_database(self) -> Database:
+        urls = await asyncio.to_thread(self._reach_server)
+        settings = self.settings
+        self._database = Database(
+            urls, self._clock, pool_size=settings.database_pool_size, prepare=settings.database_prepare
+        )
+        await self._database.open(settings.database_timeout_s)
+        await self._database.check(check_serving_role)
+        return self._database
+
+    def _reach_server(self) -> Urls:
+        """URLs of a server with the current schema. Blocks."""
+        settings = self.settings
+        if settings.database_url is None:
+            self._server = EmbeddedServer.open(settings.data_dir, progress=self._progress)
+            migrate(self._server.urls.owner)
+            return self._server.urls
+        worker, owner = settings.database_worker_url, settings.database_owner_url
+        if worker is None:
+            raise ConfigurationError(
+                "PERDURE_DATABASE_URL is set, but PERDURE_DATABASE_WORKER_URL is not.",
+                hint="Run `perdure init --owner-url URL`, which makes both roles and prints their URLs.",
+            )
+        if owner is not None:
+            migrate(owner.get_secret_value())
+        return DatabaseUrls(
+            app=settings.database_url.get_secret_value(),
+            worker=worker.get_secret_value(),
+            owner=owner.get_secret_value() if owner else None,
+        )
+
+    async def _register_family(self, database: Database, embedder: Embedder) -> StoredFamily:
+        async def read(tx: Transaction) -> StoredFamily | None:
+            return await find_family(tx, embedder.family.name)
+
+        found = await database.across(read)
+        if found is not None:
+            return found
+        if not database.has_owner:
+            raise ConfigurationError(
+                f"The embedding family {embedder.family.name!r} is not registered in this database.",
+                hint="Run `perdure init --owner-url URL` once with the same embedder settings.",
+            )
+        return await create_family(database, embedder.family)

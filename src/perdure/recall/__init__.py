@@ -1,0 +1,6 @@
+"""Memories out: prefetch for a turn, and search."""
+
+from perdure.recall.prefetch import prefetch, read_history
+from perdure.recall.search import search
+
+__all__ = ["prefetch", "read_history", "search"]

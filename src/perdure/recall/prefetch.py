@@ -1,0 +1,130 @@
+"""Prefetch: before the model speaks, the few memories that this turn needs, in time or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+
+from perdure.context import PREFIX, render_tail
+from perdure.errors import PerdureError
+from perdure.recall.retrieval import Question, profile_of, question, retrieve
+from perdure.resources import Resources
+from perdure.rules.gate import Candidate, is_rare, passes
+from perdure.rules.trajectory import trajectory
+from perdure.store.database import SpaceTransaction
+from perdure.store.queue import recent_pending
+from perdure.store.ranking import Ranked
+from perdure.store.spaces import SpaceRow
+from perdure.text import query_terms, says_something, truncate_chars
+from perdure.types import Filters, Hit, PendingItem, Recall
+
+PENDING_LOOKED_AT = 20
+PENDING_SHOWN = 2
+
+log = logging.getLogger("perdure.recall")
+
+
+def read_history(history: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
+    """(role, text) of chat messages as hosts keep them; content may be a list of parts, of which text counts."""
+    messages: list[tuple[str, str]] = []
+    for message in history:
+        content = message.get("content") or ""
+        if not isinstance(content, str):
+            parts = content if isinstance(content, Sequence) else []
+            content = "\n".join(str(part["text"]) for part in parts if isinstance(part, Mapping) and "text" in part)
+        messages.append((str(message.get("role", "")), content))
+    return messages
+
+
+async def prefetch(
+    resources: Resources,
+    space: SpaceRow,
+    message: str,
+    history: Sequence[tuple[str, str]],
+    *,
+    audience: str | None,
+    limit: int,
+    deadline_s: float,
+) -> Recall:
+    """The memories to inject for one turn; never later than the deadline, and empty and flagged where something failed.
+
+    The vector comes from the trajectory (the last three user messages and this one), words and entities from this
+    message alone. Writes nothing.
+    """
+    clock = resources.database.clock
+    start = clock.monotonic()
+    timings: dict[str, float] = {}
+    hits: list[Hit] = []
+    pending: list[PendingItem] = []
+    degraded: list[str] = []
+
+    def lap(name: str, since: float) -> None:
+        timings[name] = round((clock.monotonic() - since) * 1000, 2)
+
+    part = "embedding"
+    try:
+        async with asyncio.timeout(deadline_s):
+            # Trajectory and latest message in one request: later consumers of this turn share the second vector.
+            texts = list(dict.fromkeys([trajectory(history, message, cut=truncate_chars), message]))
+            vectors = await resources.embedder.embed(texts, "query")
+            lap("embedding", start)
+            part, since = "database", clock.monotonic()
+            asked = question(message, vectors[0])
+            remaining = deadline_s - (clock.monotonic() - start)
+            hits, pending = await _look_up(resources, space, asked, audience, limit, max(remaining, 0.001))
+            lap("database", since)
+    except TimeoutError:
+        degraded.append(f"{part}: no answer within {deadline_s:g} s")
+    except PerdureError as error:
+        degraded.append(f"{part}: {error.message}")
+    except Exception as error:
+        # The reply must go on whatever happens here; the flag and the log say that something is wrong.
+        log.exception("recall failed in %s", part)
+        degraded.append(f"{part}: {type(error).__name__}")
+    lap("total", start)
+    tail = render_tail(hits, pending, space.time_zone)
+    return Recall(message, tuple(hits), tuple(pending), PREFIX, tail, tuple(degraded), timings)
+
+
+async def _look_up(
+    resources: Resources, space: SpaceRow, asked: Question, audience: str | None, limit: int, timeout_s: float
+) -> tuple[list[Hit], list[PendingItem]]:
+    async def read(tx: SpaceTransaction) -> tuple[list[Hit], list[PendingItem]]:
+        hits, ranked = await retrieve(
+            tx,
+            resources,
+            space,
+            asked,
+            audience=audience,
+            filters=Filters(),
+            limit=limit,
+            profile=profile_of(resources),
+        )
+        waiting = await recent_pending(tx, audience, PENDING_LOOKED_AT)
+        return [hit for hit in hits if _may_enter(resources, asked, hit, ranked)], _matching(asked, waiting)
+
+    return await resources.database.in_space(space.id, read, timeout_s=timeout_s)
+
+
+def _may_enter(resources: Resources, asked: Question, hit: Hit, ranked: Ranked) -> bool:
+    if not resources.settings.relevance_gate:
+        return True
+    rare = any(is_rare(ranked.document_frequencies.get(term, 0), ranked.memories) for term in hit.matched)
+    candidate = Candidate(hit.similarity, rare, hit.entity_match)
+    return passes(candidate, says_something=says_something(asked.text), noise=resources.calibration.noise)
+
+
+def _matching(asked: Question, waiting: Sequence[Mapping[str, object]]) -> list[PendingItem]:
+    """Exchanges that are not drained yet and share a word with the turn, newest first."""
+    if not says_something(asked.text):
+        return []
+    wanted = set(asked.terms)
+    items: list[PendingItem] = []
+    for row in waiting:
+        payload = row["payload"]
+        assert isinstance(payload, Mapping)
+        text = str(payload["user"] or payload["assistant"])
+        if wanted & set(query_terms(text)):
+            items.append(PendingItem(row["id"], row["speaker"], text, row["occurred_at"]))  # type: ignore[arg-type]
+    return items[:PENDING_SHOWN]

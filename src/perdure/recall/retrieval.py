@@ -1,0 +1,81 @@
+"""What prefetch and search share: one ranked query, and the rows it found, in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from perdure.resources import Resources
+from perdure.rules.calibration import calibrated_similarity
+from perdure.rules.profiles import PROFILES
+from perdure.rules.ranking import RankingProfile
+from perdure.store.database import SpaceTransaction
+from perdure.store.memories import read_rows
+from perdure.store.ranking import Ranked, RankQuery, rank
+from perdure.store.spaces import SpaceRow
+from perdure.text import entity_keys, query_terms
+from perdure.types import Filters, Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query as the store ranks it: the words of the text, and a vector that may stand for more than the text."""
+
+    text: str
+    vector: np.ndarray | None
+    terms: tuple[str, ...]
+    entity_keys: tuple[str, ...]
+
+
+def question(text: str, vector: np.ndarray | None) -> Question:
+    """Words and entities come from `text` alone; the vector may come from the trajectory."""
+    return Question(text, vector, tuple(query_terms(text)), tuple(entity_keys(text)))
+
+
+def profile_of(resources: Resources, name: str | None = None) -> RankingProfile:
+    """The ranking profile of this name, or the configured one."""
+    return PROFILES[name or resources.settings.ranking_profile]
+
+
+async def retrieve(
+    tx: SpaceTransaction,
+    resources: Resources,
+    space: SpaceRow,
+    asked: Question,
+    *,
+    audience: str | None,
+    filters: Filters,
+    limit: int,
+    profile: RankingProfile,
+    exact: bool = False,
+) -> tuple[list[Hit], Ranked]:
+    """Ranks, and reads the rows of what was found; best first."""
+    ranked = await rank(
+        tx,
+        RankQuery(
+            family=resources.family,
+            vector=asked.vector,
+            terms=asked.terms,
+            entity_keys=asked.entity_keys,
+            profile=profile,
+            audience=audience,
+            filters=filters,
+            limit=limit,
+            exact=exact,
+        ),
+    )
+    rows = await read_rows(tx, space.name, [row.memory_id for row in ranked.rows])
+    hits = [
+        Hit(
+            memory=rows[row.memory_id].memory,
+            score=-row.rank,
+            similarity=calibrated_similarity(resources.calibration, row.similarity),
+            terms=row.contributions,
+            arms=row.arms,
+            matched=row.matched_terms,
+            entity_match=row.entity_match,
+        )
+        for row in ranked.rows
+    ]
+    return hits, ranked

@@ -1,0 +1,25 @@
+"""Outcomes as plain data and back: how they are stored with an operation id and printed as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from perdure.types import Failed, Merged, Nothing, Outcome, Pending, Stored, Superseded
+
+KINDS: Mapping[str, type[Outcome]] = {
+    kind.__dataclass_fields__["status"].default: kind
+    for kind in (Stored, Merged, Superseded, Nothing, Pending, Failed)
+}
+
+
+def outcome_to_data(outcome: Outcome) -> dict[str, object]:
+    """A JSON-ready dictionary with `status` and the outcome's own fields."""
+    return asdict(outcome)
+
+
+def outcome_from_data(data: Mapping[str, object]) -> Outcome:
+    """The inverse of `outcome_to_data`; a KeyError means that the data was not written by it."""
+    fields = {name: tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+              for name, value in data.items() if name != "status"}
+    return KINDS[str(data["status"])](**fields)  # type: ignore[arg-type]

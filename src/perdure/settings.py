@@ -1,0 +1,89 @@
+"""Every knob, typed, with its default and its environment name.
+
+A setting `max_chunk_bytes` is read from PERDURE_MAX_CHUNK_BYTES; names that the mission gives (MAX_CHUNK_BYTES) are
+read without the prefix too. Arguments of `Memory.open` win over the environment.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from perdure.errors import ConfigurationError
+
+PREFIX = "PERDURE_"
+
+
+class Settings(BaseSettings):
+    """All settings. Bad values are a ConfigurationError that names the variable, its value and the limit."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="forbid", populate_by_name=True, env_ignore_empty=True
+    )
+
+    data_dir: Path | None = None
+    """Where the embedded server keeps its data; None is the platform's user data directory."""
+    cache_dir: Path | None = None
+    """Where prepared model files are cached; None is the platform's user cache directory."""
+
+    database_url: SecretStr | None = None
+    """Application role on a server of your own; None starts the embedded server."""
+    database_worker_url: SecretStr | None = None
+    database_owner_url: SecretStr | None = None
+    database_pool_size: int = Field(default=8, ge=1, le=100)
+    database_prepare: bool = True
+    """False behind a PgBouncer older than 1.21 (sql-rules 24)."""
+    database_timeout_s: float = Field(default=30.0, gt=0, le=600)
+
+    embedder: str = "local"
+    """`local` (bundled), `openai` (an OpenAI-compatible endpoint), `use`, or `fastembed:<model>`."""
+    embedder_url: str | None = None
+    embedder_model: str | None = None
+    embedder_key: SecretStr | None = None
+    embedder_dimensions: int | None = Field(default=None, ge=1, le=16000)
+    embedder_timeout_s: float = Field(default=10.0, gt=0, le=600)
+
+    max_chunk_bytes: int = Field(
+        default=1200, ge=64, le=4000, validation_alias=AliasChoices(f"{PREFIX}MAX_CHUNK_BYTES", "MAX_CHUNK_BYTES")
+    )
+    """Bytes of UTF-8 per memory (mission: 1200)."""
+
+    ranking_profile: str = "default"
+    """`seed` is the mission's formula to the letter; `default` was chosen by measurement (docs/evaluation.md)."""
+    relevance_gate: bool = True
+    """False injects the top 3 whatever they are, as the mission has it."""
+    recall_deadline_s: float = Field(default=2.0, gt=0, le=60)
+    """One deadline for all of `recall` (mission: 2 s)."""
+    recall_limit: int = Field(default=3, ge=1, le=20)
+    """Memories injected per turn (mission: 3)."""
+    search_limit: int = Field(default=10, ge=1, le=100)
+    exact_rows: int = Field(default=5000, ge=0, le=1_000_000)
+    """Spaces and filters up to this many rows are scanned exactly."""
+
+    heartbeat_interval_s: float = Field(default=300.0, gt=0, le=86400)
+    """The worker's tick (mission: 5 min)."""
+    idle_drain_s: float = Field(default=30.0, ge=0, le=86400)
+    """A space that has been quiet this long is drained without waiting for the heartbeat."""
+    lease_s: float = Field(default=120.0, gt=0, le=3600)
+    """How long a worker may hold a queued exchange before another may take it."""
+    max_attempts: int = Field(default=3, ge=1, le=20)
+    """Failed attempts before an exchange moves to failed_operations (mission: 3)."""
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Settings from the environment, with arguments on top; None leaves the environment's value."""
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0]) if first["loc"] else "settings"
+        variable = name if name.isupper() else f"{PREFIX}{name.upper()}"
+        raise ConfigurationError(
+            f"{variable} = {first['input']!r} is not accepted: {first['msg']}.",
+            hint="See docs/settings.md for names, defaults and ranges.",
+        ) from error

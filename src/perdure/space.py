@@ -1,0 +1,480 @@
+"""What one caller can do in one space: the whole public surface around a conversation.
+
+A space is made on its first write and never by reading. Every method checks its arguments at the door: bad input is an
+`InvalidInput` that names field, value and limit, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from perdure import door, ingest, recall
+from perdure.context import PREFIX
+from perdure.errors import NotFound
+from perdure.ingest import BatchReport, Changes, Draft, DrainReport, Receipt, ToolResult
+from perdure.resources import Resources
+from perdure.rules.facets import facet_keys
+from perdure.store.database import SpaceTransaction
+from perdure.store.memories import list_ids, read_evidence, read_history, read_rows
+from perdure.store.queue import backlog, count_failed
+from perdure.store.spaces import SpaceRow, read_state
+from perdure.text import require_text
+from perdure.types import (
+    Evidence,
+    MemoryType,
+    Message,
+    Nothing,
+    Outcome,
+    Recall,
+    SearchResult,
+    SpaceStats,
+    StoredMemory,
+    Trust,
+)
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
+
+T = TypeVar("T")
+MAX_HISTORY = 1000
+DRAIN_POLL_S = 0.2
+
+
+class Space:
+    """A handle on one space, bound to an audience. Cheap to make; holds no connection.
+
+    `audience` is who may see what is said here (a private or a group conversation); None is the whole space. Every
+    retrieval sees memories of the whole space and of its own audience, and nothing else.
+    """
+
+    def __init__(self, memory: Memory, name: str, audience: str | None = None) -> None:
+        self._memory = memory
+        self.name = door.require_name(name, "space")
+        self.audience = door.optional_name(audience, "audience")
+
+    # -- one turn ----------------------------------------------------------------------------------------------------
+
+    async def recall(
+        self,
+        message: str,
+        *,
+        history: Sequence[Mapping[str, object]] = (),
+        limit: int | None = None,
+        deadline_s: float | None = None,
+    ) -> Recall:
+        """The few memories that this turn needs, within the deadline, or none. Writes nothing.
+
+        Args:
+            message: what the user just said.
+            history: the conversation so far as chat messages (`role`, `content`), oldest first.
+            limit: memories at most, 1..20 (setting `recall_limit`, mission: 3).
+            deadline_s: seconds for everything (setting `recall_deadline_s`, mission: 2).
+
+        Returns:
+            A `Recall`; what failed or was late is named in `degraded`, and the reply can go on without it.
+
+        Raises:
+            InvalidInput: the message is empty or too long.
+        """
+        text = require_text(message, "message")
+        settings = self._resources.settings
+        most = settings.recall_limit if limit is None else door.require_number(limit, "limit", 1, 20)
+        seconds = settings.recall_deadline_s if deadline_s is None else deadline_s
+        earlier = recall.read_history(list(history)[-MAX_HISTORY:])
+        start = self._resources.database.clock.monotonic()
+        try:
+            async with asyncio.timeout(seconds):
+                space = await self._memory.find_space(self.name)
+        except Exception as error:
+            return Recall(text, (), (), PREFIX, "", (f"database: {error or 'no answer in time'}",), {})
+        if space is None:
+            return Recall(text, (), (), PREFIX, "", (), {})
+        left = seconds - (self._resources.database.clock.monotonic() - start)
+        return await recall.prefetch(
+            self._resources, space, text, earlier, audience=self.audience, limit=most, deadline_s=left
+        )
+
+    async def capture(
+        self,
+        user: str | None = None,
+        assistant: str | None = None,
+        tools: Sequence[ToolResult | Mapping[str, object]] = (),
+        *,
+        speaker: str | None = None,
+        conversation_id: str | None = None,
+        occurred_at: datetime | str | None = None,
+        operation_id: str | None = None,
+        recall: Recall | None = None,
+        incognito: bool = False,
+    ) -> Outcome:
+        """Commits one exchange to the queue and returns at once; the worker turns it into memories.
+
+        Args:
+            user: what the user said. assistant: the reply. tools: results of tools in this exchange.
+            speaker: who the user is, in a space with many people.
+            conversation_id: exchanges of one conversation are drained in order.
+            occurred_at: when it was said; now if missing.
+            operation_id: makes the call safe to repeat: a replay changes nothing and returns the first outcome.
+            recall: what `recall` returned for this turn.
+            incognito: keep nothing of this exchange.
+
+        Returns:
+            `Pending` with the queue id, or `Nothing` with the reason.
+
+        Raises:
+            InvalidInput: a text is too long or no text. Conflict: the operation id was used for something else.
+            DatabaseUnavailable: not committed, as far as is known; repeat with the same operation_id.
+        """
+        who = door.optional_name(speaker, "speaker")
+        where = door.optional_name(conversation_id, "conversation_id")
+        when = door.optional_time(occurred_at, "occurred_at")
+        operation = self._operation(operation_id)
+        exchange = ingest.read_exchange(
+            user=user,
+            assistant=assistant,
+            tools=tools,
+            speaker=who,
+            audience=self.audience,
+            conversation_id=where,
+            occurred_at=when,
+            recalled_ids=recall.ids if recall else (),
+        )
+        if isinstance(exchange, Nothing):
+            return exchange
+        if incognito:
+            return Nothing("incognito")
+
+        async def write(tx: SpaceTransaction) -> Outcome:
+            return await ingest.enqueue_exchange(tx, exchange, operation)
+
+        return await self._in(await self._memory.ensure_space(self.name), write)
+
+    async def drain(self, timeout_s: float = 60.0) -> DrainReport:
+        """Works off this space's queue now and waits for what another worker holds; for scripts and tests.
+
+        Returns:
+            What was done, and how much still waits (backing off, or the embedder is unreachable).
+        """
+        space = await self._memory.find_space(self.name)
+        if space is None:
+            return DrainReport(0, 0, 0)
+        clock = self._resources.database.clock
+        end = clock.monotonic() + timeout_s
+        done = failed = 0
+        while True:
+            report = await ingest.drain_pending_triage(
+                self._resources,
+                space,
+                f"drain-{uuid.uuid4()}",
+                jitter=random.random(),
+            )
+            done, failed = done + report.done, failed + report.failed
+            leased = (await self._in(space, backlog)).leased
+            if not leased or clock.monotonic() >= end:
+                return DrainReport(done, failed, report.waiting, report.outage)
+            await asyncio.sleep(DRAIN_POLL_S)
+
+    # -- on request --------------------------------------------------------------------------------------------------
+
+    async def save(
+        self,
+        text: str,
+        *,
+        salience: float = 5,
+        memory_type: MemoryType | str = MemoryType.GENERAL,
+        tags: Iterable[str] | str = (),
+        entities: Iterable[str] | str = (),
+        speaker: str | None = None,
+        conversation_id: str | None = None,
+        source_date: datetime | str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        pinned: bool = False,
+        operation_id: str | None = None,
+    ) -> Outcome:
+        """Stores a text as asked, without judging it; retrievable as soon as this returns.
+
+        Args:
+            text: 1 byte to 256 KiB; more than 1200 bytes become sibling memories.
+            salience: 1..10; 11..100 is read as a percentage.
+            memory_type: one of `MemoryType`. tags, entities: at most 32 each, a bare string is one.
+            speaker: who said it. source_date: when it happened; now if missing.
+            metadata: yours, JSON, filterable by equality. pinned: never decays.
+            operation_id: makes the call safe to repeat.
+
+        Returns:
+            `Stored` with one id per chunk, or `Merged` when exactly this text was there.
+
+        Raises:
+            InvalidInput, Conflict, EmbeddingUnavailable, EmbeddingFailed, FamilyMismatch, DatabaseUnavailable.
+        """
+        words = require_text(text)
+        kind = door.require_choice(memory_type, "memory_type", MemoryType)
+        weight = door.require_salience(salience)
+        labels = door.require_labels(tags, "tags")
+        names = door.require_labels(entities, "entities")
+        extra = door.require_metadata(metadata)
+        when = door.optional_time(source_date, "source_date")
+        who = door.optional_name(speaker, "speaker")
+        where = door.optional_name(conversation_id, "conversation_id")
+        operation = self._operation(operation_id)
+        space = await self._memory.ensure_space(self.name)
+        now = await self._in(space, _now)
+        draft = Draft(
+            text=words,
+            source="user",
+            trust=Trust.USER,
+            source_date=when or now,
+            memory_type=kind,
+            salience=weight,
+            tags=labels,
+            entities=names,
+            speaker=who,
+            audience=self.audience,
+            conversation_id=where,
+            metadata=extra,
+            pinned=bool(pinned),
+            evidence=(Evidence("save", operation, who, when or now, words[:500]),),
+        )
+        return await ingest.save_draft(self._resources, space, draft, operation)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        tags: Iterable[str] | str | None = None,
+        memory_type: MemoryType | str | None = None,
+        source: str | None = None,
+        speaker: str | None = None,
+        conversation_id: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        profile: str | None = None,
+        exact: bool = False,
+    ) -> SearchResult:
+        """The best memories for a query, by meaning and by words, best first.
+
+        Args:
+            query: what to look for.
+            limit: 1..100 (setting `search_limit`, mission: 10).
+            tags: all of them. memory_type: also reaches identity and reflections. source, speaker, conversation_id,
+                metadata: equality.
+            since, until: half-open range of source_date; a bare date in `until` includes that day.
+            profile: `default` or `seed`. exact: scan every memory instead of using indexes (the oracle).
+
+        Returns:
+            Hits with the contribution of each term of the formula, and the arms that brought them.
+        """
+        text = require_text(query, "query")
+        most = self._resources.settings.search_limit if limit is None else door.require_number(limit, "limit", 1, 100)
+        ranking = recall.require_profile(profile)
+        space = await self._memory.find_space(self.name)
+        filters = door.require_filters(
+            tags=tags,
+            memory_type=memory_type,
+            source=source,
+            speaker=speaker,
+            conversation_id=conversation_id,
+            metadata=metadata,
+            since=since,
+            until=until,
+            zone=space.time_zone if space else "UTC",
+        )
+        if space is None:
+            return SearchResult(text, (), (), {}, "exact")
+        return await recall.search(
+            self._resources,
+            space,
+            text,
+            audience=self.audience,
+            filters=filters,
+            limit=most,
+            profile=ranking,
+            exact=exact,
+        )
+
+    async def get(self, memory_id: int) -> StoredMemory:
+        """One memory. Raises NotFound if it is not there for this audience."""
+        wanted = door.require_id(memory_id)
+        space = await self._require_space()
+
+        async def read(tx: SpaceTransaction) -> StoredMemory:
+            return (await ingest.require_row(tx, space, wanted, self.audience)).memory
+
+        return await self._in(space, read)
+
+    async def evidence(self, memory_id: int) -> tuple[Evidence, ...]:
+        """Why a memory is known: the messages, mails or calls that it rests on."""
+        wanted = door.require_id(memory_id)
+        space = await self._require_space()
+
+        async def read(tx: SpaceTransaction) -> tuple[Evidence, ...]:
+            await ingest.require_row(tx, space, wanted, self.audience)
+            return tuple(await read_evidence(tx, wanted))
+
+        return await self._in(space, read)
+
+    async def history(self, memory_id: int) -> tuple[Mapping[str, object], ...]:
+        """What a memory was before each change, oldest first."""
+        wanted = door.require_id(memory_id)
+        space = await self._require_space()
+
+        async def read(tx: SpaceTransaction) -> tuple[Mapping[str, object], ...]:
+            await ingest.require_row(tx, space, wanted, self.audience)
+            return tuple(await read_history(tx, wanted))
+
+        return await self._in(space, read)
+
+    async def list(
+        self,
+        *,
+        limit: int = 50,
+        before: StoredMemory | None = None,
+        superseded: bool = False,
+        tags: Iterable[str] | str | None = None,
+        memory_type: MemoryType | str | None = None,
+        source: str | None = None,
+        speaker: str | None = None,
+        conversation_id: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+    ) -> tuple[StoredMemory, ...]:
+        """Memories by source_date, newest first, 1..1000 a page; `before` is the last memory of the page before."""
+        most = door.require_number(limit, "limit", 1, 1000)
+        space = await self._memory.find_space(self.name)
+        filters = door.require_filters(
+            tags=tags,
+            memory_type=memory_type,
+            source=source,
+            speaker=speaker,
+            conversation_id=conversation_id,
+            metadata=metadata,
+            since=since,
+            until=until,
+            zone=space.time_zone if space else "UTC",
+        )
+        if space is None:
+            return ()
+        params = {
+            "audience": self.audience,
+            "superseded": superseded,
+            "memory_type": filters.memory_type,
+            "conversation_id": filters.conversation_id,
+            "since": filters.since,
+            "until": filters.until,
+            "before_date": before.source_date if before else None,
+            "before_id": before.id if before else None,
+            "facets": [
+                *facet_keys(
+                    tags=filters.tags, source=filters.source, speaker=filters.speaker, metadata=filters.metadata
+                )
+            ],
+            "limit": most,
+        }
+        row = space
+
+        async def read(tx: SpaceTransaction) -> tuple[StoredMemory, ...]:
+            ids = await list_ids(tx, params)
+            rows = await read_rows(tx, row.name, ids)
+            return tuple(rows[memory_id].memory for memory_id in ids)
+
+        return await self._in(space, read)
+
+    async def update(
+        self,
+        memory_id: int,
+        *,
+        text: str | None = None,
+        salience: float | None = None,
+        memory_type: MemoryType | str | None = None,
+        tags: Iterable[str] | str | None = None,
+        entities: Iterable[str] | str | None = None,
+        metadata: Mapping[str, object] | None = None,
+    ) -> StoredMemory:
+        """Changes a memory; what is not given stays, what it was is kept in its history.
+
+        Raises:
+            NotFound: it is not there for this audience. InvalidInput: the new text does not fit into one memory.
+        """
+        wanted = door.require_id(memory_id)
+        changes = Changes(
+            text=None if text is None else require_text(text),
+            salience=None if salience is None else door.require_salience(salience),
+            memory_type=None if memory_type is None else door.require_choice(memory_type, "memory_type", MemoryType),
+            tags=None if tags is None else door.require_labels(tags, "tags"),
+            entities=None if entities is None else door.require_labels(entities, "entities"),
+            metadata=None if metadata is None else door.require_metadata(metadata),
+        )
+        space = await self._require_space()
+        return await ingest.update_memory(self._resources, space, wanted, self.audience, changes, "user")
+
+    async def pin(self, memory_id: int, *, pinned: bool = True) -> None:
+        """A pinned memory never decays and is never pruned."""
+        wanted = door.require_id(memory_id)
+        space = await self._require_space()
+        await ingest.pin_memory(self._resources, space, wanted, self.audience, pinned=pinned)
+
+    async def forget(self, *memory_ids: int) -> Receipt:
+        """Erases memories with their sibling chunks, words, vectors, evidence and history. Cannot be undone.
+
+        Raises:
+            NotFound: one of them is not there for this audience; then none is erased.
+        """
+        wanted = [door.require_id(memory_id) for memory_id in memory_ids]
+        space = await self._require_space()
+        return await ingest.forget_memories(self._resources, space, wanted, self.audience)
+
+    async def import_messages(self, messages: Sequence[Message], *, source: str) -> BatchReport:
+        """Stores a batch of messages that are not in yet, each exactly once; `source` names where they come from."""
+        name = door.require_name(source, "source")
+        space = await self._memory.ensure_space(self.name)
+        return await ingest.import_batch(self._resources, space, name, messages, self.audience)
+
+    async def stats(self) -> SpaceStats:
+        """Counts of this space: memories, what waits in the queue, what failed, and its embedding family."""
+        space = await self._require_space()
+
+        async def read(tx: SpaceTransaction) -> SpaceStats:
+            state = await read_state(tx)
+            waiting = await backlog(tx)
+            return SpaceStats(
+                space=space.name,
+                memories=state.memories if state else 0,
+                pending=waiting.pending,
+                oldest_pending=waiting.oldest,
+                failed=await count_failed(tx),
+                family=await self._memory.family_name(state.family_id) if state and state.family_id else None,
+                created_at=space.created_at,
+            )
+
+        return await self._in(space, read)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _resources(self) -> Resources:
+        return self._memory.resources
+
+    async def _require_space(self) -> SpaceRow:
+        space = await self._memory.find_space(self.name)
+        if space is None:
+            raise NotFound(f"There is no space {self.name!r}.", hint="A space is made by the first save or capture.")
+        return space
+
+    async def _in(self, space: SpaceRow, work: Callable[[SpaceTransaction], Awaitable[T]]) -> T:
+        return await self._resources.database.in_space(space.id, work)
+
+    @staticmethod
+    def _operation(given: str | None) -> str:
+        return str(uuid.uuid4()) if given is None else door.require_name(given, "operation_id")
+
+
+async def _now(tx: SpaceTransaction) -> datetime:
+    return tx.now

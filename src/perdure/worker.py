@@ -1,0 +1,115 @@
+"""The heartbeat: one loop that finds spaces with due work and hands it to the rooms that do it.
+
+It has no work of its own. State lives in the database, leases keep workers apart, and any number of workers, in any
+number of processes, may run at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import uuid
+from datetime import timedelta
+
+from perdure.errors import DatabaseUnavailable
+from perdure.ingest import drain_pending_triage
+from perdure.resources import Resources
+from perdure.store.crossing import DueSpace, find_due_spaces
+from perdure.store.database import Transaction
+from perdure.store.spaces import SpaceRow, read_space
+
+LOOK_S = 5.0
+SHARE = 64
+"""Exchanges drained from one space before the next one has its turn."""
+
+log = logging.getLogger("perdure.worker")
+
+
+class Worker:
+    """Runs until `stop`; drains a space once it has been quiet for 30 s, and every space at each heartbeat."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._holder = f"worker-{uuid.uuid4()}"
+        self._stopping = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Starts the loop in the running event loop."""
+        self._task = asyncio.create_task(self._run(), name="perdure-worker")
+
+    async def stop(self, patience_s: float = 5.0) -> None:
+        """Ends the loop after the batch at hand; what is cut off after `patience_s` is taken up again later."""
+        self._stopping.set()
+        if self._task is None:
+            return
+        done, _ = await asyncio.wait({self._task}, timeout=patience_s)
+        if not done:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def tick(self, *, heartbeat: bool) -> int:
+        """One look: drains what is due, in fair shares. Returns the number of exchanges settled."""
+        settled = 0
+        while not self._stopping.is_set():
+            due = await self._due(heartbeat=heartbeat)
+            if not due:
+                return settled
+            progress = 0
+            for row in due:
+                if self._stopping.is_set():
+                    break
+                progress += await self._drain(row)
+            if not progress:
+                return settled
+            settled += progress
+        return settled
+
+    async def _run(self) -> None:
+        settings = self._resources.settings
+        clock = self._resources.database.clock
+        last_heartbeat = clock.monotonic()
+        while not self._stopping.is_set():
+            heartbeat = clock.monotonic() - last_heartbeat >= settings.heartbeat_interval_s
+            if heartbeat:
+                last_heartbeat = clock.monotonic()
+            try:
+                await self.tick(heartbeat=heartbeat)
+            except DatabaseUnavailable as error:
+                log.warning("the worker waits for the database: %s", error.message)
+            except Exception:
+                # One bad tick must not end the heartbeat; the next one tries again.
+                log.exception("a tick of the worker failed")
+            try:
+                wait = min(LOOK_S, settings.heartbeat_interval_s, max(settings.idle_drain_s, 0.05))
+                await asyncio.wait_for(self._stopping.wait(), wait)
+            except TimeoutError:
+                continue
+
+    async def _due(self, *, heartbeat: bool) -> list[DueSpace]:
+        quiet = timedelta(seconds=self._resources.settings.idle_drain_s)
+
+        async def read(tx: Transaction) -> list[DueSpace]:
+            spaces = await find_due_spaces(tx)
+            return [space for space in spaces if heartbeat or space.newest <= tx.now - quiet]
+
+        return await self._resources.database.across(read, as_worker=True)
+
+    async def _drain(self, due: DueSpace) -> int:
+        async def read(tx: Transaction) -> SpaceRow | None:
+            return await read_space(tx, due.space_id)
+
+        space = await self._resources.database.across(read)
+        if space is None:
+            return 0
+        report = await drain_pending_triage(
+            self._resources,
+            space,
+            self._holder,
+            jitter=random.random(),
+            most=SHARE,
+        )
+        if report.outage:
+            log.warning("space %d waits: %s", space.id, report.outage)
+        return report.done + report.failed
