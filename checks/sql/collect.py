@@ -21,7 +21,7 @@ _STARTS_LIKE_SQL = re.compile(
 )
 _CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*")
 _COMPOSERS = frozenset({"SQL", "sql.SQL", "psycopg.sql.SQL"})
-_GLUE = re.compile(r"[\s,();]*|\s*(AND|OR|UNION ALL)\s*")
+_GLUE = re.compile(r"[\s,();]*|\s*(AND|OR|UNION ALL|true|false)\s*|\{\w*\}(::[a-z ]+)?")
 
 
 def collect_module(source: Source) -> tuple[list[Statement], list[Violation]]:
