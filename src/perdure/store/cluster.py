@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,8 @@ _POLL_S: Final = 0.01
 _NOTICE_S: Final = 2.0
 # A postmaster that was started a moment ago has written its pid but doesn't listen yet.
 _SILENT_S: Final = 10.0
+_ANSWER_S: Final = 5.0
+_TLS_REQUEST: Final = struct.pack("!ii", 8, 80877103)  # SSLRequest of the frontend/backend protocol
 # What the kernel takes for the path of a socket: 108 bytes on Linux, 104 on macOS, with the final zero.
 _SOCKET_PATH_BYTES: Final = 103
 _MIB: Final = 1024 * 1024
@@ -55,20 +58,25 @@ class Postmaster:
     port: int
     status: str
 
-    def listening(self) -> bool:
-        """Whether somebody accepts connections there. Unlike the pid this can't be taken over by another process."""
+    def answers(self) -> bool:
+        """Whether a server answers there: it is asked whether it speaks TLS, as every client may.
+
+        Unlike a pid, that can't be taken over by another process; and a server that was just killed may still have its
+        connections accepted by the kernel, but it doesn't answer.
+        """
         family, address = (
             (socket.AF_INET, ("127.0.0.1", self.port))
             if WINDOWS
             else (socket.AF_UNIX, str(socket_path(Path(self.socket_dir), self.port)))
         )
         with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.settimeout(5.0)
+            probe.settimeout(_ANSWER_S)
             try:
                 probe.connect(address)
+                probe.sendall(_TLS_REQUEST)
+                return probe.recv(1) in (b"N", b"S")
             except OSError:
                 return False
-            return True
 
 
 def socket_path(directory: Path, port: int) -> Path:
@@ -153,7 +161,7 @@ class Cluster:
     def initialise(self, admin_password: str) -> None:
         """Makes the cluster, complete or not at all. Raises ServerStartFailed if initdb fails."""
         for abandoned in self.path.parent.glob("new-*"):
-            shutil.rmtree(abandoned)
+            _remove(abandoned)
         workshop = Path(tempfile.mkdtemp(prefix="new-", dir=self.path.parent))
         made = workshop / "postgres"
         try:
@@ -177,7 +185,7 @@ class Cluster:
             hand_over(made / "log", self._account)
             made.rename(self.path)
         finally:
-            shutil.rmtree(workshop, ignore_errors=True)
+            _remove(workshop)
 
     # running -----------------------------------------------------------------------------------------------------
 
@@ -191,7 +199,7 @@ class Cluster:
             waited = clock.monotonic() - began
             if found is None:
                 return None
-            if found.listening():
+            if found.answers():
                 if found.status == "ready":
                     return found
             elif not self._may_live(found) or waited > _SILENT_S:
@@ -236,7 +244,7 @@ class Cluster:
     def stop(self) -> None:
         """Stops the server (fast shutdown) and waits for its end, at most a minute; it ends by itself after that."""
         found = self._postmaster()
-        if found is None or not found.listening():
+        if found is None or not found.answers():
             return
         clock = DatabaseClock()
         began = clock.monotonic()
@@ -406,6 +414,15 @@ def _configuration(chosen: Mapping[str, str]) -> str:
     lines = ["# Written by Perdure at every start. Your own settings belong into postgresql.auto.conf (ALTER SYSTEM)."]
     lines += [f"{name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in chosen.items()]
     return "\n".join(lines) + "\n"
+
+
+def _remove(tree: Path) -> None:
+    """Removes a tree that an orphaned initdb may still be writing to; that one fails for it, and soon."""
+    clock = DatabaseClock()
+    began = clock.monotonic()
+    while tree.exists() and clock.monotonic() - began < _SILENT_S:
+        shutil.rmtree(tree, ignore_errors=True)
+        time.sleep(_POLL_S)
 
 
 def _between(value: int, low: int, high: int) -> int:
