@@ -222,7 +222,7 @@ def run_program(argv: list[str], *, cwd: Path, account: Account | None) -> subpr
             group=account.gid if account else None,
             extra_groups=[] if account else None,
         )
-    except PermissionError as error:
+    except OSError as error:
         raise ConfigurationError(
             f"PostgreSQL could not be run as uid {account.uid if account else os.geteuid()}: {error}.",
             hint="Run as a normal user, or set PERDURE_DATABASE_URL.",
