@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SPEAKERS = ("user", "assistant")
 _TEXT_CONTENT = ("text", "multimodal_text")
-_CITATION = re.compile("\ue200[^\ue201]*\ue201")  # marks of the web page, drawn from private-use characters
+_CITATION = re.compile("\ue200[^\ue200\ue201]*\ue201")  # marks of the web page, drawn from private-use characters
 
 Nodes = dict[str, dict[str, object]]
 

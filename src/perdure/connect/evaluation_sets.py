@@ -100,9 +100,9 @@ def _from_records(
 def _locomo(record: Record, left_out: Counter[str]) -> Iterator[Question | Rejected]:
     space = checked_id("sample_id", record.value.get("sample_id"))
     session_of = {
-        str(turn["dia_id"]): name
-        for name, _, turns in locomo.sessions_of(record.value)
-        for turn in turns
+        str(turn["dia_id"]): session.name
+        for session in locomo.sessions_of(record.value)
+        for turn in session.turns
         if isinstance(turn, dict) and "dia_id" in turn
     }
     for item in sequence("qa", record.value.get("qa")):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from perdure.connect.json_stream import records
@@ -26,6 +28,15 @@ _MONTHS = (
 _DATE = re.compile(r"(\d{1,2}):(\d{2})\s*([ap])m on (\d{1,2}) ([a-z]+),? (\d{4})", re.IGNORECASE)
 
 
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session of a conversation, with its date as written."""
+
+    name: str
+    date: object
+    turns: list[object]
+
+
 def read(source: Source, options: ReadOptions, tally: Tally) -> Iterator[Message | Rejected]:
     """Every turn of every conversation, session by session; the space is the conversation's sample_id."""
     with source.open() as stream:
@@ -38,46 +49,42 @@ def read(source: Source, options: ReadOptions, tally: Tally) -> Iterator[Message
             except InvalidInput as error:
                 yield Rejected.at(record.line, error)
                 continue
-            for name, date, turns in sessions:
-                yield from _session(space, name, date, turns, options.zone, record.line, tally)
+            for session in sessions:
+                try:
+                    start = session_start(session, options.zone)
+                except InvalidInput as error:
+                    yield Rejected.at(record.line, error)
+                    continue
+                yield from _turns(session, start, space, record.line, tally)
 
 
-def sessions_of(sample: dict[str, object]) -> list[tuple[str, object, list[object]]]:
-    """Name, date text and turns of each session that has turns, in order of their numbers."""
+def sessions_of(sample: dict[str, object]) -> list[Session]:
+    """The sessions that have turns, in order of their numbers."""
     conversation = mapping("conversation", sample.get("conversation"))
     numbered = sorted((int(found[1]), key) for key in conversation if (found := _SESSION.fullmatch(key)))
-    return [(key, conversation.get(f"{key}_date_time"), sequence(key, conversation[key])) for _, key in numbered]
+    return [Session(key, conversation.get(f"{key}_date_time"), sequence(key, conversation[key])) for _, key in numbered]
 
 
-def _session(
-    space: str, name: str, date: object, turns: list[object], zone: tzinfo, line: int, tally: Tally
-) -> Iterator[Message | Rejected]:
-    try:
-        start = session_start(f"{name}_date_time", date, zone)
-    except InvalidInput as error:
-        yield Rejected.at(line, error)
-        return
-    for order, turn in enumerate(turns):
+def _turns(session: Session, start: datetime, space: str, line: int, tally: Tally) -> Iterator[Message | Rejected]:
+    for order, turn in enumerate(session.turns):
         if isinstance(turn, dict) and not _words(turn):
             tally.skip("turn without words")
             continue
-        yield _turn_at(line, space, name, start + timedelta(seconds=order), turn)
+        moment = start + timedelta(seconds=order)
+        yield attempt(line, partial(_message, turn, space=space, session=session.name, moment=moment, line=line))
 
 
-def _turn_at(line: int, space: str, session: str, moment: datetime, turn: object) -> Message | Rejected:
-    def build() -> Message:
-        fields = mapping("turn", turn)
-        return Message(
-            external_id=checked_id("dia_id", fields.get("dia_id")),
-            text=checked_text("text", _words(fields)),
-            speaker=checked_id("speaker", fields.get("speaker")),
-            occurred_at=moment,
-            conversation_id=session,
-            space=space,
-            line=line,
-        )
-
-    return attempt(line, build)
+def _message(turn: object, *, space: str, session: str, moment: datetime, line: int) -> Message:
+    fields = mapping("turn", turn)
+    return Message(
+        external_id=checked_id("dia_id", fields.get("dia_id")),
+        text=checked_text("text", _words(fields)),
+        speaker=checked_id("speaker", fields.get("speaker")),
+        occurred_at=moment,
+        conversation_id=session,
+        space=space,
+        line=line,
+    )
 
 
 def _words(turn: dict[str, object]) -> str:
@@ -88,8 +95,9 @@ def _words(turn: dict[str, object]) -> str:
     return f"{spoken} {shown}".strip()
 
 
-def session_start(field: str, value: object, zone: tzinfo) -> datetime:
+def session_start(session: Session, zone: tzinfo) -> datetime:
     """A time such as "1:56 pm on 8 May, 2023", in UTC. Raises InvalidInput for anything else."""
+    field, value = f"{session.name}_date_time", session.date
     limit = 'it must be a time such as "1:56 pm on 8 May, 2023"'
     found = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None or found[5].lower() not in _MONTHS:

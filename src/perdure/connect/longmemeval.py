@@ -7,8 +7,9 @@ so ids here are positions: session 7, turn 3 is "s0007t003".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from perdure.connect.json_stream import records
@@ -50,7 +51,12 @@ def read(source: Source, options: ReadOptions, tally: Tally) -> Iterator[Message
                 yield Rejected.at(record.line, error)
                 continue
             for session in sessions:
-                yield from _session(space, session, options.zone, record.line, tally)
+                try:
+                    start = parse_date("haystack_dates", session.date, options.zone)
+                except InvalidInput as error:
+                    yield Rejected.at(record.line, error)
+                    continue
+                yield from _turns(session, start, space, record.line, tally)
 
 
 def sessions_of(question: dict[str, object]) -> list[Session]:
@@ -72,37 +78,27 @@ def turn_id(session: Session, position: int) -> str:
     return f"{session.conversation_id}t{position + 1:03}"
 
 
-def _session(space: str, session: Session, zone: tzinfo, line: int, tally: Tally) -> Iterator[Message | Rejected]:
-    try:
-        start = parse_date("haystack_dates", session.date, zone)
-    except InvalidInput as error:
-        yield Rejected.at(line, error)
-        return
+def _turns(session: Session, start: datetime, space: str, line: int, tally: Tally) -> Iterator[Message | Rejected]:
     for position, turn in enumerate(session.turns):
         if isinstance(turn, dict) and not str(turn.get("content") or "").strip():
             tally.skip("turn without words")
             continue
-        yield _turn_at(line, space, session, position, start + timedelta(seconds=position), turn)
-
-
-def _turn_at(
-    line: int, space: str, session: Session, position: int, moment: datetime, turn: object
-) -> Message | Rejected:
-    def build() -> Message:
-        fields = mapping("turn", turn)
-        if fields.get("role") not in _ROLES:
-            raise InvalidInput("role", fields.get("role"), f"it must be one of {', '.join(_ROLES)}")
-        return Message(
+        fixed = Message(
             external_id=turn_id(session, position),
-            text=checked_text("content", fields.get("content")),
-            speaker=str(fields["role"]),
-            occurred_at=moment,
+            text="",
+            occurred_at=start + timedelta(seconds=position),
             conversation_id=session.conversation_id,
             space=space,
             line=line,
         )
+        yield attempt(line, partial(_with_words, fixed, turn))
 
-    return attempt(line, build)
+
+def _with_words(message: Message, turn: object) -> Message:
+    fields = mapping("turn", turn)
+    if fields.get("role") not in _ROLES:
+        raise InvalidInput("role", fields.get("role"), f"it must be one of {', '.join(_ROLES)}")
+    return replace(message, text=checked_text("content", fields.get("content")), speaker=str(fields["role"]))
 
 
 def parse_date(field: str, value: object, zone: tzinfo) -> datetime:

@@ -29,11 +29,6 @@ def checked_text(field: str, value: object) -> str:
         raise InvalidInput(field, value, "it must be a string")
     if not value.strip():
         raise InvalidInput(field, value, "it must not be empty")
-    return storable(field, value)
-
-
-def storable(field: str, value: str) -> str:
-    """The string itself if PostgreSQL can hold it: no NUL, no lone surrogate, at most `MAX_TEXT_BYTES`."""
     if "\0" in value:
         raise InvalidInput(field, value, "it must not contain NUL (U+0000)")
     try:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -40,6 +41,7 @@ _YEAR_DIGITS = 3  # this many digits or more make a year of the first number
 _BUDDHIST, _BUDDHIST_FIRST, _BUDDHIST_LAST = 543, 2443, 2743
 _CENTURY = 2000
 _HEAD_MUST_BEGIN_WITHIN = 16
+_LONGEST_HEAD = 120  # characters; so that no crafted line costs more than a glance
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +84,15 @@ def parse_header(line: str) -> Header | None:
     """The head of a line, or None when the line continues the message before it."""
     if not any(character.isdigit() for character in line[:_HEAD_MUST_BEGIN_WITHIN]):
         return None
-    bracketed = _BRACKETED.match(line)
-    found = bracketed or _DASHED.match(line)
+    head, beyond = line[:_LONGEST_HEAD], line[_LONGEST_HEAD:]
+    bracketed = _BRACKETED.match(head)
+    found = bracketed or _DASHED.match(head)
     if found is None:
         return None
     before, after = found["before"], found["after"]
     half_day = _BEFORE[before] if before else None
     if after:
-        half_day = _AFTER[re.sub(rf"[.\s{_S[1:-1]}]", "", after).lower()]
+        half_day = _AFTER[re.sub(r"[.\s]", "", unicodedata.normalize("NFKC", after)).casefold()]
     return Header(
         first=int(found["a"]),
         second=int(found["b"]),
@@ -101,8 +104,8 @@ def parse_header(line: str) -> Header | None:
         seconds=int(found["second"] or 0),
         half_day=half_day,
         bracketed=bracketed is not None,
-        rest=found["rest"],
-        written=line[: found.start("rest")].strip(f" {MARKS}\ufeff"),
+        rest=found["rest"] + beyond,
+        written=line[: found.start("rest")].strip(f" -–—{MARKS}\ufeff"),
     )
 
 
