@@ -18,7 +18,7 @@ import regex
 # Python sorts runs of combining marks by insertion, in quadratic time; UAX #15 calls a run of more than 30 no text.
 _MARK_FLOOD: Final = regex.compile(r"(\p{M}{30})\p{M}++")
 _LATIN_GREEK_MARKS: Final = regex.compile(r"(?<=[\p{Script=Latin}\p{Script=Greek}])\p{Mn}++")
-_CYRILLIC_MARKS: Final = regex.compile(r"(?<=\p{Script=Cyrillic})[\u0300\u0301]++|(?<=е)\u0308")
+_CYRILLIC_MARKS: Final = regex.compile(r"(?<=е)[\u0300\u0301\u0308]++|(?<=\p{Script=Cyrillic})[\u0300\u0301]++")
 _AM: Final = regex.compile("\u0e4d([\u0e48-\u0e4b]?)\u0e32|\u0ecd([\u0ec8-\u0ecb]?)\u0eb2")
 
 _LETTERS: Final = {
@@ -80,6 +80,5 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    folded = unicodedata.normalize("NFD", plain(plain(text).casefold()).casefold())
-    folded = _CYRILLIC_MARKS.sub("", _LATIN_GREEK_MARKS.sub("", folded)).translate(_points())
-    return unicodedata.normalize("NFC", folded)
+    folded = unicodedata.normalize("NFD", plain(plain(text).casefold()).casefold()).translate(_points())
+    return unicodedata.normalize("NFC", _CYRILLIC_MARKS.sub("", _LATIN_GREEK_MARKS.sub("", folded)))

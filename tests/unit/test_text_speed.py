@@ -1,0 +1,70 @@
+"""No text takes more than linear time: ten times the text may take about ten times as long, never a hundred times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from perdure.clock import DatabaseClock
+from perdure.text import capitalised_spans, chunks, clean, entity_keys, fold, phrase_in, query_terms, terms
+
+SMALL, LARGE = 25_000, 250_000
+LEAST_SECONDS = 0.003  # below it a measurement is noise
+GROWTH = 40.0  # ten times the text in linear time, and a factor for caches that are full
+HOSTILE = {
+    "one word": "a",
+    "hyphens": "a-",
+    "dots": "ab...",
+    "apostrophes": "a'",
+    "colons": ":",
+    "underscores": "_",
+    "plus signs": "a++",
+    "numbers": "1,234,",
+    "Chinese": "中",
+    "Thai": "ที่",
+    "accents in the wrong order": "\u0301\u0316",
+    "emoji": "👩‍💻",
+    "Hangul": "서울",
+    "capitals": "Ab ",
+    "spaces": " ",
+    "prose": "The fox's den, over 3 hills: ok. ",
+    "ligatures that become eighteen letters": "\ufdfa",
+}
+FUNCTIONS: list[Callable[[str], object]] = [
+    clean,
+    fold,
+    terms,
+    query_terms,
+    entity_keys,
+    capitalised_spans,
+    chunks,
+    lambda text: phrase_in("ab cd", text),
+]
+
+
+def filled(piece: str, size: int) -> str:
+    return f"x{piece * (size // len(piece.encode()))}x"
+
+
+def seconds(function: Callable[[str], object], text: str, runs: int) -> float:
+    """The best of some runs, so that a pause of the machine is not taken for the text's fault."""
+    clock, best = DatabaseClock(), float("inf")
+    for _ in range(runs):
+        start = clock.monotonic()
+        function(text)
+        best = min(best, clock.monotonic() - start)
+    return best
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+def test_time_grows_no_faster_than_the_text(piece: str) -> None:
+    small, large = filled(piece, SMALL), filled(piece, LARGE)
+    for function in FUNCTIONS:
+        bound = max(seconds(function, small, 2), LEAST_SECONDS) * GROWTH
+        assert seconds(function, large, 1) < bound or seconds(function, large, 2) < bound
+
+
+def test_a_megabyte_of_accents_in_the_wrong_order_is_no_attack() -> None:
+    flood = filled("\u0301\u0316", 1_000_000)
+    assert seconds(terms, flood, 1) < max(seconds(terms, filled("\u0301\u0316", 100_000), 2), LEAST_SECONDS) * GROWTH
