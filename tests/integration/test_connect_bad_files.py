@@ -18,8 +18,8 @@ from perdure.connect import (
     read_messages,
 )
 from perdure.connect.reading import MAX_LINE_BYTES
-from perdure.connect.values import MAX_TEXT_BYTES
 from perdure.errors import InvalidInput
+from perdure.text import MAX_TEXT_BYTES
 from perdure.types import Message
 
 GOOD = '{"type":"message","id":"a","text":"fine"}'

@@ -290,3 +290,41 @@ def test_the_folder_names_the_conversation_of_an_ios_chat(tmp_path: Path) -> Non
     first = next(read_messages(folder / "_chat.txt"))
     assert isinstance(first, Message)
     assert first.conversation_id == "WhatsApp Chat - Hiking"
+
+
+def documented(section: str, language: str) -> str:
+    """The first code block of a section of docs/import.md."""
+    page = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
+    return page.split(f"\n## {section}\n")[1].split(f"```{language}\n")[1].split("```")[0]
+
+
+def test_the_documented_jsonl_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "documented"
+    path.write_text(documented("jsonl", "json"), "utf-8")
+    assert [type(item) for item in read_messages(path)] == [Message, Message]
+    assert [item.space for item in read_jsonl_questions(path) if isinstance(item, Question)] == ["nadia"]
+
+
+def test_the_documented_telegram_export_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "documented"
+    path.write_text(documented("telegram", "json"), "utf-8")
+    assert [item.external_id for item in read_messages(path) if isinstance(item, Message)] == ["4711/2"]
+
+
+def test_each_documented_whatsapp_spelling_is_read(tmp_path: Path) -> None:
+    lines = documented("whatsapp", "").splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        path = tmp_path / "documented"
+        path.write_text(line, "utf-8")
+        (message,) = read_messages(path)
+        assert isinstance(message, Message)
+        assert message.occurred_at
+        assert (message.occurred_at.hour, message.occurred_at.minute) == (13, 56)
+
+
+def test_every_format_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
+    assert [line[3:] for line in page.splitlines() if line.startswith("## ")][1:] == sorted(
+        FORMATS, key=["jsonl", "chatgpt", "telegram", "whatsapp", "locomo", "longmemeval"].index
+    )

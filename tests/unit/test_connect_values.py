@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.connect.values import MAX_TEXT_BYTES, checked_id, checked_text, checked_time, from_epoch
+from perdure.connect.values import checked_id, checked_text, checked_time, from_epoch
 from perdure.errors import InvalidInput
+from perdure.text import MAX_TEXT_BYTES
 
 BERLIN = ZoneInfo("Europe/Berlin")
 EARLIEST, LATEST = datetime.fromisoformat("1900-01-02"), datetime.fromisoformat("2200-12-30")

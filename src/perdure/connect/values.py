@@ -8,12 +8,10 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import cast
 
 from perdure.errors import InvalidInput
+from perdure.text import MAX_TEXT_BYTES
 
 FIRST_YEAR, LAST_YEAR = 1900, 2200
 """Years that a message may carry; anything outside is a broken clock or a wrong unit."""
-
-MAX_TEXT_BYTES = 256 * 1024
-"""Longest text of one message, in bytes of UTF-8."""
 
 MAX_NAME_CHARS = 200
 """Longest speaker, space, conversation or message id, in characters."""

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perdure.connect.reading import Rejected, Source, attempt, line_too_long, numbered_lines, utf8_at
-from perdure.connect.values import MAX_TEXT_BYTES, checked_id, checked_text, in_utc
+from perdure.connect.values import checked_id, checked_text, in_utc
 from perdure.connect.whatsapp_header import MARKS, DayOrder, Header, parse_header
 from perdure.errors import InvalidInput
+from perdure.text import MAX_TEXT_BYTES
 from perdure.types import Message
 
 if TYPE_CHECKING:
