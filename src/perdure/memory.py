@@ -200,7 +200,7 @@ class Memory:
                 model=settings.embedder_model,
                 key=key.get_secret_value() if key else None,
                 dimensions=settings.embedder_dimensions,
-                timeout_s=settings.embedder_timeout_s,
+                timeout=settings.embedder_timeout_s,
                 cache_dir=settings.cache_dir,
             )
         return self._embedder
@@ -248,4 +248,12 @@ class Memory:
                 f"The embedding family {embedder.family.name!r} is not registered in this database.",
                 hint="Run `perdure init --owner-url URL` once with the same embedder settings.",
             )
-        return await create_family(database, embedder.family)
+        calibration = embedder.calibration
+        if calibration is None:
+            return await create_family(database, embedder.family)
+        return await create_family(
+            database,
+            embedder.family,
+            unrelated_similarity=calibration.query_mean,
+            unrelated_spread=calibration.query_spread,
+        )

@@ -21,6 +21,19 @@ class Resources:
     family: StoredFamily
     settings: Settings
 
+    def calibrated(self, cosine: float) -> float:
+        """A cosine of query and memory on the scale that all families share: 0 for unrelated, 1 for identical."""
+        calibration = self.embedder.calibration
+        return cosine if calibration is None else calibration.calibrated_similarity(cosine, of_query=True)
+
+    @property
+    def noise(self) -> float:
+        """The calibrated similarity that unrelated texts reach; -1, which stops nothing, for an unmeasured family."""
+        calibration = self.embedder.calibration
+        if calibration is None:
+            return -1.0
+        return calibration.calibrated_similarity(calibration.noise_level, of_query=True)
+
     def require_family(self, space: SpaceRow, state: SpaceState | None) -> None:
         """Refuses to mix embeddings: a space's memories all belong to one family.
 

@@ -51,7 +51,7 @@ class Settings(BaseSettings):
     )
     """Bytes of UTF-8 per memory (mission: 1200)."""
 
-    ranking_profile: str = "default"
+    ranking_profile: Literal["default", "seed"] = "default"
     """`seed` is the mission's formula to the letter; `default` was chosen by measurement (docs/evaluation.md)."""
     relevance_gate: bool = True
     """False injects the top 3 whatever they are, as the mission has it."""

@@ -413,7 +413,9 @@ class Space:
             metadata=None if metadata is None else door.require_metadata(metadata),
         )
         space = await self._require_space()
-        return await ingest.update_memory(self._resources, space, wanted, self.audience, changes, "user")
+        return await ingest.update_memory(
+            self._resources, space, wanted, changes, audience=self.audience, changed_by="user"
+        )
 
     async def pin(self, memory_id: int, *, pinned: bool = True) -> None:
         """A pinned memory never decays and is never pruned."""

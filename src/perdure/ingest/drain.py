@@ -145,7 +145,7 @@ async def _settle(
             blocked.add(row.conversation_id)
         except Exception as error:
             _raise_outage(error)
-            if await _failed(resources, space, holder, row, error, jitter):
+            if await _failed(resources, space, holder, row, error, jitter=jitter):
                 failed += 1
             else:
                 blocked.add(row.conversation_id)
@@ -175,7 +175,7 @@ def _raise_outage(error: Exception) -> None:
 
 
 async def _failed(
-    resources: Resources, space: SpaceRow, holder: str, row: QueuedExchange, error: Exception, jitter: float
+    resources: Resources, space: SpaceRow, holder: str, row: QueuedExchange, error: Exception, *, jitter: float
 ) -> bool:
     """Counts a failed attempt; True if it was the last one and the row moved to failed_operations."""
     attempts = row.attempts + 1

@@ -66,7 +66,13 @@ async def save_draft(resources: Resources, space: SpaceRow, draft: Draft, operat
 
 
 async def update_memory(
-    resources: Resources, space: SpaceRow, memory_id: int, audience: str | None, changes: Changes, changed_by: str
+    resources: Resources,
+    space: SpaceRow,
+    memory_id: int,
+    changes: Changes,
+    *,
+    audience: str | None,
+    changed_by: str,
 ) -> StoredMemory:
     """Changes one memory and keeps what it was in its history.
 

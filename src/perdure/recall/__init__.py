@@ -1,6 +1,7 @@
 """Memories out: prefetch for a turn, and search."""
 
 from perdure.recall.prefetch import prefetch, read_history
+from perdure.recall.retrieval import require_profile
 from perdure.recall.search import search
 
-__all__ = ["prefetch", "read_history", "search"]
+__all__ = ["prefetch", "read_history", "require_profile", "search"]

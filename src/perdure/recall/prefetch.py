@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from perdure.context import PREFIX, render_tail
 from perdure.errors import PerdureError
-from perdure.recall.retrieval import Question, profile_of, question, retrieve
+from perdure.recall.retrieval import Question, configured_profile, question, retrieve
 from perdure.resources import Resources
 from perdure.rules.gate import Candidate, is_rare, passes
 from perdure.rules.trajectory import trajectory
@@ -72,7 +72,9 @@ async def prefetch(
             part, since = "database", clock.monotonic()
             asked = question(message, vectors[0])
             remaining = deadline_s - (clock.monotonic() - start)
-            hits, pending = await _look_up(resources, space, asked, audience, limit, max(remaining, 0.001))
+            hits, pending = await _look_up(
+                resources, space, asked, audience=audience, limit=limit, timeout_s=max(remaining, 0.001)
+            )
             lap("database", since)
     except TimeoutError:
         degraded.append(f"{part}: no answer within {deadline_s:g} s")
@@ -88,7 +90,7 @@ async def prefetch(
 
 
 async def _look_up(
-    resources: Resources, space: SpaceRow, asked: Question, audience: str | None, limit: int, timeout_s: float
+    resources: Resources, space: SpaceRow, asked: Question, *, audience: str | None, limit: int, timeout_s: float
 ) -> tuple[list[Hit], list[PendingItem]]:
     async def read(tx: SpaceTransaction) -> tuple[list[Hit], list[PendingItem]]:
         hits, ranked = await retrieve(
@@ -99,7 +101,7 @@ async def _look_up(
             audience=audience,
             filters=Filters(),
             limit=limit,
-            profile=profile_of(resources),
+            profile=configured_profile(resources),
         )
         waiting = await recent_pending(tx, audience, PENDING_LOOKED_AT)
         return [hit for hit in hits if _may_enter(resources, asked, hit, ranked)], _matching(asked, waiting)
@@ -112,7 +114,7 @@ def _may_enter(resources: Resources, asked: Question, hit: Hit, ranked: Ranked) 
         return True
     rare = any(is_rare(ranked.document_frequencies.get(term, 0), ranked.memories) for term in hit.matched)
     candidate = Candidate(hit.similarity, rare, hit.entity_match)
-    return passes(candidate, says_something=says_something(asked.text), noise=resources.calibration.noise)
+    return passes(candidate, says_something=says_something(asked.text), noise=resources.noise)
 
 
 def _matching(asked: Question, waiting: Sequence[Mapping[str, object]]) -> list[PendingItem]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perdure.errors import InvalidInput
 from perdure.resources import Resources
-from perdure.rules.calibration import calibrated_similarity
 from perdure.rules.profiles import PROFILES
 from perdure.rules.ranking import RankingProfile
 from perdure.store.database import SpaceTransaction
@@ -33,9 +33,17 @@ def question(text: str, vector: np.ndarray | None) -> Question:
     return Question(text, vector, tuple(query_terms(text)), tuple(entity_keys(text)))
 
 
-def profile_of(resources: Resources, name: str | None = None) -> RankingProfile:
-    """The ranking profile of this name, or the configured one."""
-    return PROFILES[name or resources.settings.ranking_profile]
+def require_profile(name: str | None) -> RankingProfile | None:
+    """The ranking profile of this name; None for the configured one."""
+    if name is None:
+        return None
+    if name not in PROFILES:
+        raise InvalidInput("profile", name, f"it has to be one of {', '.join(PROFILES)}")
+    return PROFILES[name]
+
+
+def configured_profile(resources: Resources) -> RankingProfile:
+    return PROFILES[resources.settings.ranking_profile]
 
 
 async def retrieve(
@@ -70,7 +78,7 @@ async def retrieve(
         Hit(
             memory=rows[row.memory_id].memory,
             score=-row.rank,
-            similarity=calibrated_similarity(resources.calibration, row.similarity),
+            similarity=resources.calibrated(row.similarity),
             terms=row.contributions,
             arms=row.arms,
             matched=row.matched_terms,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from perdure.errors import EmbeddingFailed, EmbeddingUnavailable
-from perdure.recall.retrieval import profile_of, question, retrieve
+from perdure.recall.retrieval import configured_profile, question, retrieve
 from perdure.resources import Resources
+from perdure.rules.ranking import RankingProfile
 from perdure.store.database import SpaceTransaction
 from perdure.store.spaces import SpaceRow, read_state
 from perdure.types import Filters, SearchResult
@@ -18,7 +19,7 @@ async def search(
     audience: str | None,
     filters: Filters,
     limit: int,
-    profile: str | None = None,
+    profile: RankingProfile | None = None,
     exact: bool = False,
 ) -> SearchResult:
     """The best `limit` memories for a query, best first. Without an embedder it still answers by words, and says so.
@@ -47,7 +48,7 @@ async def search(
             audience=audience,
             filters=filters,
             limit=limit,
-            profile=profile_of(resources, profile),
+            profile=profile or configured_profile(resources),
             exact=exact,
         )
         done = clock.monotonic()
