@@ -2,7 +2,7 @@
 
 In a module of the store a statement is a module-level constant with an upper-case name: written out as one string,
 with `%(name)s` placeholders and `{slots}` for psycopg.sql (a tuple or dictionary of such strings will do). A fragment
-that fills a slot is such a constant, too.
+that fills a slot is such a constant, too, or stands in `sql.SQL("…")`, where it is read as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STARTS_LIKE_SQL = re.compile(
 )
 _CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*")
 _COMPOSERS = frozenset({"SQL", "sql.SQL", "psycopg.sql.SQL"})
-_GLUE = re.compile(r"[\s,();]*|\s*(AND|OR|UNION ALL|true|false)\s*|\{\w*\}(::[a-z ]+)?")
+_GLUE = re.compile(r"[\s,();]*|\s*(AND|OR|UNION ALL|[-+*/]|\|\|)\s*")
 
 
 def collect_module(source: Source) -> tuple[list[Statement], list[Violation]]:
@@ -102,30 +102,27 @@ def _text(node: ast.Constant) -> str:
 
 
 def _fragments(source: Source, constants: dict[str, list[ast.Constant]]) -> tuple[list[Statement], list[Violation]]:
-    """What is handed to `sql.SQL(...)`: a constant of the module, or glue such as `", "`."""
+    """What is handed to `sql.SQL(...)`: fragments, by name or as they stand, and glue such as `", "`."""
     statements: list[Statement] = []
     found: list[Violation] = []
     for node in ast.walk(source.tree):
         if not (isinstance(node, ast.Call) and ast.unparse(node.func) in _COMPOSERS and node.args):
             continue
         argument = node.args[0]
-        if isinstance(argument, ast.Constant) and not _GLUE.fullmatch(_text(argument)):
-            what = f"the fragment {argument.value!r} stands in code; fix by a module-level constant in capitals."
-            found.append(Violation(source.path, node.lineno, "hidden-sql", what))
-        elif isinstance(argument, ast.JoinedStr):
+        if isinstance(argument, ast.JoinedStr):
             what = "sql.SQL is given an f-string; fix by a constant with slots and .format(slot=...)."
             found.append(Violation(source.path, node.lineno, "hidden-sql", what))
-        elif isinstance(argument, ast.Name):
-            for constant in constants.get(argument.id, ()):
-                try:
-                    statements += _fragment(source, constant)
-                except Unparsable:
-                    what = f"{argument.id} is neither statement nor expression; fix by making it one."
-                    found.append(Violation(source.path, constant.lineno, "unparsable", what))
+        named = constants.get(argument.id, []) if isinstance(argument, ast.Name) else []
+        for constant in [argument] if isinstance(argument, ast.Constant) else named:
+            try:
+                statements += _fragment(source, constant)
+            except Unparsable:
+                what = f"{ast.unparse(argument)} is neither statement nor expression; fix by making it one."
+                found.append(Violation(source.path, constant.lineno, "unparsable", what))
     return statements, found
 
 
 def _fragment(source: Source, constant: ast.Constant) -> list[Statement]:
-    if _STARTS_LIKE_SQL.match(_text(constant)):
-        return []  # a whole statement, already collected
+    if _STARTS_LIKE_SQL.match(_text(constant)) or _GLUE.fullmatch(_text(constant)):
+        return []  # a whole statement was collected (or refused) already; glue says nothing
     return [parse_expression(_text(constant), path=source.path, line=constant.lineno)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,12 +15,29 @@ from checks.report import Violation
 Node = Mapping[str, Any]
 """A node of PostgreSQL's syntax tree; `node["@"]` is its type."""
 
+_FRAMES = (
+    "SELECT {}",
+    "SELECT 1 {}",
+    "SELECT 1 WHERE true {}",
+    "SELECT 1 FROM a {}",
+    "WITH {} SELECT 1",
+    "WITH {} z AS (SELECT 1) SELECT 1",
+)
 _PLACEHOLDER = re.compile(r"%(?:\((?P<name>\w+)\))?[sbt]")
 _SLOT = re.compile(r"(?<!\{)\{(?P<name>\w*)\}(?!\})")
-# What psycopg.sql may put into a slot: an identifier, a literal, one more condition, one more column, nothing.
-_FILLINGS = ("slot_{name}", "1", "'{name}'", "AND true", ", slot_{name}", "")
-_MOST_SLOTS_TRIED = 5
-
+# What psycopg.sql may put into a slot, likeliest first: an identifier or expression, a number, a string, one more
+# condition, summand or column, a query, a member of WITH, nothing.
+_FILLINGS = (
+    "slot_{name}",
+    "1",
+    "'{name}'",
+    "AND true",
+    "+ 1",
+    ", slot_{name}",
+    "SELECT 1",
+    "slot_{name} AS (SELECT 1)",
+    "",
+)
 
 _VERB = re.compile(
     r"\s*(?P<verb>WITH|SELECT|INSERT\s+INTO|UPDATE|DELETE\s+FROM|MERGE\s+INTO|COPY|TRUNCATE|VALUES|CREATE|ALTER|DROP|"
@@ -90,9 +106,12 @@ def parse(text: str, *, path: str, line: int, in_migration: bool = False) -> lis
 
 
 def parse_expression(text: str, *, path: str, line: int) -> Statement:
-    """A fragment that composition puts into a slot, as the condition or the list of a SELECT; raises Unparsable."""
+    """A fragment that composition puts into a slot: an expression, a list, a clause, members of WITH.
+
+    It is parsed within the first frame that takes it; raises Unparsable if none does.
+    """
     stripped = re.sub(r"^(\s*)(?:AND|OR|WHERE|,|ORDER BY)\b", r"\1", text, flags=re.IGNORECASE)
-    for frame in ("SELECT {}", "SELECT 1 {}", "SELECT 1 WHERE true {}", "SELECT 1 FROM a {}"):
+    for frame in _FRAMES:
         for body in (stripped, text):
             try:
                 return parse(frame.replace("{}", body), path=path, line=line)[0]
@@ -116,32 +135,53 @@ def _numbered(text: str, params: dict[int, str]) -> str:
 
 def _fill_and_parse(text: str, line: int) -> tuple[str, list[tuple[int, Node]]]:
     """The text with its slots filled in, and (offset, tree) of each statement in it."""
-    names = list(dict.fromkeys(match["name"] for match in _SLOT.finditer(text)))
-    error: ParseError | None = None
-    for fillings in _combinations(len(names)):
-        by_name = dict(zip(names, fillings, strict=True))
-        filled = _SLOT.sub(lambda match: by_name[match["name"]].format(name=match["name"]), text)  # noqa: B023
-        filled = filled.replace("{{", "{").replace("}}", "}")
-        try:
-            return filled, [(raw.stmt_location or 0, _tree(raw.stmt)) for raw in pglast.parse_sql(filled)]
-        except ParseError as raised:
-            error = error or raised
-    where = error.args[1] if error is not None and len(error.args) > 1 else 0
-    raise Unparsable(str(error.args[0]) if error else "empty", line + text.count("\n", 0, where))
+    slots = list(_SLOT.finditer(text))
+    chosen = [0] * len(slots)
+    attempt = _attempt(text, slots, chosen)
+    while isinstance(attempt, _Failed):
+        culprit = attempt.last_slot
+        if culprit is None:
+            raise Unparsable(attempt.reason, line + attempt.lines_before)
+        others = [[*chosen[:culprit], n, *chosen[culprit + 1 :]] for n in range(1, len(_FILLINGS))]
+        attempts = [(_attempt(text, slots, other), other) for other in others]
+        better, chosen = min(attempts, key=lambda pair: pair[0].left if isinstance(pair[0], _Failed) else -1)
+        if isinstance(better, _Failed) and better.left >= attempt.left:
+            raise Unparsable(attempt.reason, line + attempt.lines_before)
+        attempt = better
+    return attempt
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """A parse that failed: how much text was left, and the last slot before the error, which may be filled wrongly."""
+
+    reason: str
+    left: int
+    lines_before: int
+    last_slot: int | None
+
+
+def _attempt(text: str, slots: list[re.Match[str]], chosen: list[int]) -> tuple[str, list[tuple[int, Node]]] | _Failed:
+    pieces: list[str] = []
+    starts: list[int] = []
+    end = length = 0
+    for slot, filling in zip(slots, chosen, strict=True):
+        pieces += [text[end : slot.start()], _FILLINGS[filling].format(name=slot["name"])]
+        starts.append(length + len(pieces[-2]))
+        length += len(pieces[-2]) + len(pieces[-1])
+        end = slot.end()
+    filled = "".join([*pieces, text[end:]])
+    try:
+        return filled, [(raw.stmt_location or 0, _tree(raw.stmt)) for raw in pglast.parse_sql(filled)]
+    except ParseError as error:
+        where = error.args[1] if len(error.args) > 1 and error.args[1] is not None else len(filled)
+        last = max((n for n, start in enumerate(starts) if start <= where), default=None)
+        return _Failed(str(error.args[0]), len(filled) - where, filled.count("\n", 0, where), last)
 
 
 def _tree(statement: Any) -> Node:
     tree: Node = statement(skip_none=True)
     return tree
-
-
-def _combinations(slots: int) -> Iterator[tuple[str, ...]]:
-    for filling in _FILLINGS:
-        yield (filling,) * slots
-        if slots == 0:
-            return
-    if slots <= _MOST_SLOTS_TRIED:
-        yield from itertools.product(_FILLINGS, repeat=slots)
 
 
 def _first_location(node: Node, default: int) -> int:
