@@ -30,6 +30,7 @@ _NAMED: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _MARKUP: Final = re.compile("[&<>\ufe60\ufe64\ufe65\uff06\uff1c\uff1e]")
 _QUOTES: Final = re.compile('["\uff02]')
 _INDENT: Final = "\n  "
+_BLOCK: Final = re.compile(rf"{OPENING}\s*{re.escape(NOTE)}.*?(?:{CLOSING}|\Z)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,11 @@ def render_block(memories: Iterable[Fenced]) -> str:
     return "\n".join([OPENING, NOTE, *rendered, CLOSING]) if rendered else ""
 
 
+def strip_fenced(text: str) -> str:
+    """`text` without the blocks that `render_block` wrote, so that recalled text is never captured again as new."""
+    return _BLOCK.sub("", text).strip() if NOTE in text else text
+
+
 def _lines(text: str) -> list[str]:
     return _LINE_ENDS.split(text)
 
@@ -82,11 +88,3 @@ def _reference(match: re.Match[str]) -> str:
 
 def _visible(match: re.Match[str]) -> str:
     return "" if unicodedata.category(match[0]) == "Cc" else f"&#x{ord(match[0]):X};"
-
-
-def strip_fenced(text: str) -> str:
-    """`text` without the blocks that `render_block` wrote, so that recalled text is never captured again as new."""
-    return _BLOCK.sub("", text).strip() if NOTE in text else text
-
-
-_BLOCK: Final = re.compile(rf"{OPENING}\s*{re.escape(NOTE)}.*?(?:{CLOSING}|\Z)\s*", re.DOTALL)

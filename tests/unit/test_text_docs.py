@@ -1,0 +1,33 @@
+"""The page about text says what the code does."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import perdure.rules.salience
+import perdure.text.folding
+import perdure.text.names
+import perdure.text.words
+
+PAGE = Path(__file__).parents[2] / "docs" / "text.md"
+
+
+def test_every_example_on_the_page_is_true() -> None:
+    found = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8", optionflags=doctest.ELLIPSIS)
+    assert found.attempted > 15
+    assert found.failed == 0
+
+
+@pytest.mark.parametrize(
+    "module",
+    [perdure.rules.salience, perdure.text.folding, perdure.text.names, perdure.text.words],
+    ids=lambda m: m.__name__,
+)
+def test_every_example_in_a_docstring_is_true(module: ModuleType) -> None:
+    found = doctest.testmod(module)
+    assert found.attempted > 0
+    assert found.failed == 0
