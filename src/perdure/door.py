@@ -48,7 +48,7 @@ def optional_name(value: object, field: str) -> str | None:
 def require_choice(value: object, field: str, choices: type[Choice]) -> Choice:
     """One of the words of an enumeration."""
     try:
-        return choices(value)
+        return choices(str(value))
     except ValueError:
         raise InvalidInput(field, value, f"it has to be one of {', '.join(choices)}") from None
 

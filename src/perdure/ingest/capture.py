@@ -120,8 +120,6 @@ def _side(text: str | None, field: str) -> str:
 
 
 def _tool(tool: ToolResult | Mapping[str, object], number: int) -> ToolResult:
-    if isinstance(tool, ToolResult):
-        name, content, ok = tool.name, tool.content, tool.ok
-    else:
-        name, content, ok = str(tool.get("name", "")), tool.get("content", ""), bool(tool.get("ok", True))
-    return ToolResult(name, _side(content, f"tools[{number}].content"), ok)  # type: ignore[arg-type]
+    if isinstance(tool, Mapping):
+        tool = ToolResult(str(tool.get("name", "")), tool.get("content", ""), bool(tool.get("ok", True)))  # type: ignore[arg-type]
+    return ToolResult(tool.name, _side(tool.content, f"tools[{number}].content"), tool.ok)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 from perdure.types import Failed, Merged, Nothing, Outcome, Pending, Stored, Superseded
 
 KINDS: Mapping[str, type[Outcome]] = {
-    kind.__dataclass_fields__["status"].default: kind
-    for kind in (Stored, Merged, Superseded, Nothing, Pending, Failed)
+    "stored": Stored,
+    "merged": Merged,
+    "superseded": Superseded,
+    "nothing": Nothing,
+    "pending": Pending,
+    "failed": Failed,
 }
 
 
@@ -18,8 +23,8 @@ def outcome_to_data(outcome: Outcome) -> dict[str, object]:
     return asdict(outcome)
 
 
-def outcome_from_data(data: Mapping[str, object]) -> Outcome:
+def outcome_from_data(data: Mapping[str, Any]) -> Outcome:
     """The inverse of `outcome_to_data`; a KeyError means that the data was not written by it."""
-    fields = {name: tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
-              for name, value in data.items() if name != "status"}
-    return KINDS[str(data["status"])](**fields)  # type: ignore[arg-type]
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    del fields["status"]
+    return KINDS[str(data["status"])](**fields)
