@@ -25,6 +25,6 @@ def outcome_to_data(outcome: Outcome) -> dict[str, object]:
 
 def outcome_from_data(data: Mapping[str, Any]) -> Outcome:
     """The inverse of `outcome_to_data`; a KeyError means that the data was not written by it."""
-    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     del fields["status"]
     return KINDS[str(data["status"])](**fields)
