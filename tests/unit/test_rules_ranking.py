@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.rules.profiles import PROFILES as BY_NAME
 from perdure.rules.ranking import SEED, Distance, RankingProfile, Signals, TextTerm, rank, recency
 
 UNIT = st.floats(0, 1)
@@ -25,7 +26,7 @@ SIGNALS = st.builds(
     neighbours=st.tuples(UNIT, UNIT),
 )
 TUNED = RankingProfile("tuned", Distance.CALIBRATED, TextTerm.BM25, text_weight=0.4, neighbours=(0.1, 0.05))
-PROFILES = st.sampled_from([SEED, TUNED])
+PROFILES = st.sampled_from([*BY_NAME.values(), TUNED])
 
 
 def test_seed_is_the_missions_formula_to_the_letter() -> None:
@@ -34,6 +35,11 @@ def test_seed_is_the_missions_formula_to_the_letter() -> None:
     assert found.total == pytest.approx(expected, abs=1e-12)
     assert found.score == -found.total
     assert (SEED.distance, SEED.text, SEED.text_weight, SEED.neighbours) == ("raw", "ts_rank", 0.0, ())
+
+
+def test_profiles_are_found_by_their_own_name_and_seed_is_one_of_them() -> None:
+    assert BY_NAME["seed"] is SEED
+    assert all(profile.name == name for name, profile in BY_NAME.items())
 
 
 @given(PROFILES, SIGNALS)
