@@ -1,0 +1,76 @@
+"""What went wrong, in one or two lines: what happened, and what to do next.
+
+With `--json` the one document on stdout is then `{"error": {"code", "message", "hint", ...}}`; without it, the lines go
+to stderr. Exit status: 0 done, 1 failed, 2 bad input, usage or configuration, 130 stopped with Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Final
+
+import click
+
+from perdure.cli.printing import print_json, printable
+from perdure.errors import InvalidInput, PerdureError
+
+FAILED: Final = 1
+REFUSED: Final = 2
+INTERRUPTED: Final = 130
+
+
+def debugging() -> bool:
+    """Whether PERDURE_DEBUG asks for tracebacks."""
+    return os.environ.get("PERDURE_DEBUG", "") not in {"", "0"}
+
+
+def error_data(error: PerdureError) -> dict[str, object]:
+    """An error as `--json` prints it; `field`, `value`, `limit` and `line` only where the error names them."""
+    data: dict[str, object] = {"code": error.code, "message": error.message, "hint": error.hint}
+    if isinstance(error, InvalidInput):
+        data |= {"field": error.field, "value": error.value, "limit": error.limit}
+        if error.line is not None:
+            data["line"] = error.line
+    return data
+
+
+def exit_status(work: Callable[[], int], *, as_json: bool) -> int:
+    """Runs `work` and returns its exit status, or reports what it raised."""
+    try:
+        return work()
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain when it flushes at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except (Exception, KeyboardInterrupt) as error:
+        if debugging():
+            traceback.print_exc()
+        data, status = described(error)
+    if as_json:
+        print_json({"error": data})
+        return status
+    click.echo(f"perdure: {printable(str(data['message']))}", err=True)
+    if data["hint"]:
+        click.echo(printable(str(data["hint"])), err=True)
+    return status
+
+
+def described(error: BaseException) -> tuple[dict[str, object], int]:
+    """What `--json` says of an error, and the exit status."""
+    if isinstance(error, PerdureError):
+        return error_data(error), error.exit_status
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return {"code": "interrupted", "message": "Stopped.", "hint": getattr(error, "hint", None)}, INTERRUPTED
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "perdure"
+        hint = f"`{path} --help` shows what is accepted."
+        return {"code": "usage", "message": error.format_message(), "hint": hint}, REFUSED
+    message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
+    hint = "`perdure doctor` checks the installation; PERDURE_DEBUG=1 shows where it happened."
+    return {"code": "internal", "message": message, "hint": hint}, FAILED

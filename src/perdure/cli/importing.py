@@ -1,0 +1,267 @@
+"""`perdure import`: a file of conversations becomes memories, each message exactly once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
+
+import click
+
+from perdure import door
+from perdure.cli.call import Call, audience_option, common
+from perdure.cli.failing import FAILED, REFUSED, error_data
+from perdure.cli.printing import Screen, one_line
+from perdure.cli.progress import ByteProgress, byte_progress
+from perdure.clock import DatabaseClock, wall_clock
+from perdure.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from perdure.connect import MessageReader, ReadOptions
+    from perdure.ingest import BatchReport
+    from perdure.memory import Memory
+    from perdure.types import Message
+
+SHOWN_REFUSALS: Final = 20
+KEPT_REFUSALS: Final = 1000
+"""Refusals that `--json` lists; all are counted."""
+NAMED_BY_FORMAT: Final = frozenset({"chatgpt", "telegram", "locomo", "longmemeval"})
+"""Formats whose ids hold across files, so that a newer export of the same chats adds only what is new."""
+FORMAT_NAMES: Final = ("jsonl", "locomo", "longmemeval", "chatgpt", "telegram", "whatsapp")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is imported, and how what the file leaves open is read.
+
+    `space` is where messages without a space of their own go; with `all_into` those that have one go there, too.
+    """
+
+    source: str
+    space: str
+    all_into: bool
+    assume_time: datetime | None
+    audience: str | None
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an import has come to so far."""
+
+    stored: int = 0
+    merged: int = 0
+    known: int = 0
+    empty: int = 0
+    refused: int = 0
+    refusals: list[InvalidInput] = field(default_factory=list)
+    spaces: Counter[str] = field(default_factory=Counter)
+    stopped: InvalidInput | None = None
+
+    @property
+    def messages(self) -> int:
+        return self.stored + self.merged + self.known + self.empty + self.refused
+
+    def refuse(self, error: InvalidInput) -> None:
+        self.refused += 1
+        if len(self.refusals) < KEPT_REFUSALS:
+            self.refusals.append(error)
+
+    def add(self, space: str, report: BatchReport) -> None:
+        self.stored += report.stored
+        self.merged += report.merged
+        self.known += report.known
+        self.empty += report.empty
+        self.spaces[space] += report.seen
+        for error in report.refused:
+            self.refuse(error)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during an import."""
+
+    hint = "What was imported so far is kept. The same command goes on from there and stores nothing twice."
+
+
+@click.command("import", short_help="Import a file of conversations.")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--format", "format_name", type=click.Choice(FORMAT_NAMES), help="What the file is. [default: judged by content]"
+)
+@click.option("--source", metavar="NAME", help="Name of this import. [default: the format, or the file's name]")
+@click.option("--zone", default="UTC", show_default=True, metavar="ZONE", help="Zone of times written without one.")
+@click.option(
+    "--day-first/--month-first", default=None, help="How WhatsApp dates like 03/04/23 are meant, if nothing shows it."
+)
+@click.option("--conversation", metavar="NAME", help="Name of the conversation, for files that don't name it.")
+@click.option(
+    "--assume-time", metavar="TIME", help="Time of messages that have none: `now` or ISO 8601. [default: refuse them]"
+)
+@audience_option
+@common
+def import_file(
+    call: Call,
+    *,
+    path: Path,
+    format_name: str | None,
+    source: str | None,
+    zone: str,
+    day_first: bool | None,
+    conversation: str | None,
+    assume_time: str | None,
+    audience: str | None,
+) -> int:
+    """Import the conversations in PATH: JSON Lines, ChatGPT, Telegram, WhatsApp, LoCoMo, LongMemEval.
+
+    Messages that name a space go there, unless --space is given; all others go to --space. Interrupt it whenever you
+    like: the same command goes on where it stopped. Running it again stores nothing twice.
+    """
+    from perdure.connect import ReadOptions, read_messages  # noqa: PLC0415 - loads the readers
+
+    options = ReadOptions(require_zone(zone), day_first, conversation)
+    reader = read_messages(path, format_name, options=options)
+    plan = Plan(
+        source=door.require_name(source or default_source(path, reader.format), "source"),
+        space=door.require_name(call.space_name, "space"),
+        all_into=call.space_given,
+        assume_time=_assumed(assume_time, options),
+        audience=audience,
+    )
+    clock = DatabaseClock()
+    began = clock.monotonic()
+    imported = Imported()
+
+    async def work(memory: Memory) -> None:
+        with byte_progress(path.name, reader.progress.total_bytes) as progress:
+            await import_messages(memory, reader, plan, imported, progress)
+
+    try:
+        call.run(work)
+    except KeyboardInterrupt:
+        raise Interrupted from None
+    seconds = round(clock.monotonic() - began, 2)
+    document: dict[str, object] = {"path": str(path), **import_data(imported, reader, plan), "seconds": seconds}
+    if imported.stopped is not None:
+        document["error"] = error_data(imported.stopped)
+    call.answer(document, lambda screen: show_import(screen, path.name, imported, reader, seconds))
+    if imported.stopped is not None:
+        return REFUSED
+    return FAILED if imported.refused else 0
+
+
+async def import_messages(
+    memory: Memory, reader: MessageReader, plan: Plan, imported: Imported, progress: ByteProgress
+) -> None:
+    """Imports all that the reader yields, batch by batch, and counts it in `imported`.
+
+    A file too damaged to go on ends the import: what stood before is in, and `imported.stopped` says why.
+    """
+    from perdure.ingest import batches  # noqa: PLC0415 - the driver and numpy
+
+    try:
+        for space, batch in batches(_readable(reader, plan, imported)):
+            assert space is not None
+            report = await memory.space(space, audience=plan.audience).import_messages(batch, source=plan.source)
+            imported.add(space, report)
+            progress.reached(reader.progress.bytes_read, imported.messages)
+    except InvalidInput as error:
+        imported.stopped = error
+    finally:
+        reader.close()
+
+
+def _readable(reader: MessageReader, plan: Plan, imported: Imported) -> Iterator[Message]:
+    from perdure.connect import Rejected  # noqa: PLC0415
+
+    for item in reader:
+        if isinstance(item, Rejected):
+            imported.refuse(item.error)
+            continue
+        try:
+            yield placed(item, plan)
+        except InvalidInput as error:
+            imported.refuse(error if item.line is None else error.at_line(item.line))
+
+
+def placed(message: Message, plan: Plan) -> Message:
+    """The message with its space and time settled. Raises InvalidInput if it has neither a time nor an assumed one."""
+    moved = plan.all_into and message.space not in {None, plan.space}
+    space = plan.space if plan.all_into or message.space is None else message.space
+    occurred_at = message.occurred_at or plan.assume_time
+    if occurred_at is None:
+        raise InvalidInput("time", None, "a message needs one; --assume-time now imports it all the same")
+    # Ids are unique within a space. Where several spaces are put into one, their names keep them apart.
+    external_id = f"{message.space}/{message.external_id}" if moved else message.external_id
+    return replace(message, space=door.require_name(space, "space"), occurred_at=occurred_at, external_id=external_id)
+
+
+def default_source(path: Path, format_name: str) -> str:
+    """The format's name where its ids hold across files, else the file's name without endings."""
+    if format_name in NAMED_BY_FORMAT:
+        return format_name
+    return path.name.removesuffix(".gz").rsplit(".", 1)[0] or path.name
+
+
+def require_zone(name: str) -> ZoneInfo:
+    """A time zone by its IANA name."""
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        raise InvalidInput("zone", name, "it has to be a time zone such as Europe/Madrid or UTC") from None
+
+
+def _assumed(written: str | None, options: ReadOptions) -> datetime | None:
+    if written is None:
+        return None
+    return wall_clock() if written == "now" else door.require_time(written, "assume-time", str(options.zone))
+
+
+def import_data(imported: Imported, reader: MessageReader, plan: Plan) -> dict[str, object]:
+    """What `--json` says of an import."""
+    return {
+        "format": reader.format,
+        "source": f"import:{plan.source}",
+        "spaces": dict(imported.spaces),
+        "messages": imported.messages,
+        "stored": imported.stored,
+        "merged": imported.merged,
+        "known": imported.known,
+        "empty": imported.empty,
+        "refused": imported.refused,
+        "refusals": [error_data(error) for error in imported.refusals],
+        "skipped": dict(reader.skipped),
+        "notes": list(reader.notes),
+    }
+
+
+def show_import(screen: Screen, name: str, imported: Imported, reader: MessageReader, seconds: float) -> None:
+    """The summary for a person."""
+    counts = {
+        "stored": imported.stored,
+        "merged into the same words": imported.merged,
+        "in already": imported.known,
+        "without words": imported.empty,
+        "refused": imported.refused,
+    }
+    told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count or what == "stored")
+    screen.line(f"{name} ({reader.format}): {imported.messages:,} messages in {seconds:.1f} s: {told}.")
+    names = [f"{space} ({count:,})" for space, count in imported.spaces.most_common(SHOWN_REFUSALS)]
+    more = len(imported.spaces) - len(names)
+    if names:
+        screen.line(f"Into space {', '.join(names)}{f' and {more} more' if more else ''}.")
+    skipped = ", ".join(f"{count:,} × {reason}" for reason, count in reader.skipped.most_common())
+    if skipped:
+        screen.line(f"Left out on purpose: {skipped}.")
+    for note in reader.notes:
+        screen.line(f"Note: {note}")
+    for error in imported.refusals[:SHOWN_REFUSALS]:
+        screen.line((f"Refused: {one_line(error.message)}", "yellow"))
+    unseen = imported.refused - min(len(imported.refusals), SHOWN_REFUSALS)
+    if unseen:
+        screen.line((f"... and {unseen:,} more refused; --json lists the first {KEPT_REFUSALS:,}.", "yellow"))
+    if imported.stopped is not None:
+        screen.line((f"Stopped: {one_line(imported.stopped.message)}", "red"))
+        screen.line("What stood before that place is imported. Mend the file and run the same command again.")

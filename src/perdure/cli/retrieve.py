@@ -1,0 +1,152 @@
+"""`perdure recall` and `perdure search`: what comes to mind, and what is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perdure.cli.as_data import hit_data, pending_data
+from perdure.cli.call import Call, argument_or_stdin, audience_option, common
+from perdure.cli.failing import FAILED
+from perdure.cli.filters import filters as filter_options
+from perdure.cli.hits import show_hit
+from perdure.cli.printing import Screen, local, tell
+from perdure.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
+    from perdure.types import Recall, SearchResult
+
+
+@click.command(short_help="Show what would be put into the prompt for a message.")
+@click.argument("message")
+@click.option(
+    "--history",
+    "history_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The conversation so far: a JSON list of {role, content}.",
+)
+@click.option("--limit", type=int, help="Memories at most, 1 to 20. [default: PERDURE_RECALL_LIMIT, 3]")
+@click.option("--explain", is_flag=True, help="Show each term of the ranking formula.")
+@audience_option
+@common
+def recall(
+    call: Call,
+    *,
+    message: str,
+    history_file: Path | None,
+    limit: int | None,
+    explain: bool,
+    audience: str | None,
+) -> int:
+    """Show the memories that would be put into the prompt for MESSAGE; `-` reads it from stdin. Often that is none."""
+    text = argument_or_stdin(message, "message")
+    history = [] if history_file is None else read_history(history_file)
+
+    async def work(memory: Memory) -> Recall:
+        return await call.space(memory, audience).recall(text, history=history, limit=limit)
+
+    found = call.run(work)
+    document: dict[str, object] = {
+        "space": call.space_name,
+        "query": found.query,
+        "memories": [hit_data(hit) for hit in found.memories],
+        "pending": [pending_data(item) for item in found.pending],
+        "degraded": list(found.degraded),
+        "prefix": found.prefix,
+        "tail": found.tail,
+        "timings_ms": dict(found.timings_ms),
+    }
+
+    def show(screen: Screen) -> None:
+        for hit in found.memories:
+            show_hit(screen, hit, explain=explain)
+        if not found.memories:
+            screen.line(f"Nothing in space {call.space_name} is worth adding to the prompt for this message.")
+        for item in found.pending:
+            screen.line((f"queued  {local(item.occurred_at)}", "yellow"), f"  {item.speaker or ''}")
+            screen.line(item.text, indent=3)
+        screen.line((_summary(len(found.memories), "recalled", found.timings_ms), "dim"))
+
+    call.answer(document, show)
+    return _status(found.degraded, found=bool(found.memories))
+
+
+@click.command(short_help="Search by meaning and by words.")
+@click.argument("query")
+@filter_options
+@click.option("--limit", type=int, help="Hits at most, 1 to 100. [default: PERDURE_SEARCH_LIMIT, 10]")
+@click.option("--profile", metavar="NAME", help="Ranking profile: default, seed. [default: PERDURE_RANKING_PROFILE]")
+@click.option("--exact", is_flag=True, help="Scan every memory instead of using indexes.")
+@click.option("--explain", is_flag=True, help="Show each term of the ranking formula.")
+@audience_option
+@common
+def search(
+    call: Call,
+    *,
+    query: str,
+    filters: dict[str, Any],
+    limit: int | None,
+    profile: str | None,
+    exact: bool,
+    explain: bool,
+    audience: str | None,
+) -> int:
+    """Search memories by meaning and by words; `-` reads QUERY from stdin."""
+    text = argument_or_stdin(query, "query")
+
+    async def work(memory: Memory) -> SearchResult:
+        space = call.space(memory, audience)
+        return await space.search(text, limit=limit, profile=profile, exact=exact, **filters)
+
+    found = call.run(work)
+    document: dict[str, object] = {
+        "space": call.space_name,
+        "query": found.query,
+        "hits": [hit_data(hit) for hit in found.hits],
+        "degraded": list(found.degraded),
+        "path": found.path,
+        "timings_ms": dict(found.timings_ms),
+    }
+
+    def show(screen: Screen) -> None:
+        for hit in found.hits:
+            show_hit(screen, hit, explain=explain)
+        if not found.hits:
+            screen.line(f"Nothing found in space {call.space_name}.")
+        screen.line((_summary(len(found.hits), "found", found.timings_ms), "dim"))
+
+    call.answer(document, show)
+    return _status(found.degraded, found=bool(found.hits))
+
+
+def read_history(path: Path) -> Sequence[Mapping[str, object]]:
+    """Chat messages from a JSON file. Raises InvalidInput for anything but a list of objects."""
+    try:
+        read = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InvalidInput("history", str(path), f"the file must be readable ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("history", str(path), f"it must be JSON in UTF-8 ({error})") from error
+    if not isinstance(read, list) or not all(isinstance(message, dict) for message in read):
+        raise InvalidInput("history", str(path), 'it must be a list such as [{"role": "user", "content": "Hello"}]')
+    return read
+
+
+def _summary(count: int, verb: str, timings_ms: Mapping[str, float]) -> str:
+    memories = "1 memory" if count == 1 else f"{count} memories"
+    parts = [f"{name} {ms:.0f} ms" for name, ms in timings_ms.items() if name != "total"]
+    took = f" in {timings_ms['total']:.0f} ms ({', '.join(parts)})" if "total" in timings_ms else ""
+    return f"{memories} {verb}{took}"
+
+
+def _status(degraded: Sequence[str], *, found: bool) -> int:
+    """What failed is told on stderr; it is a failure of the command only where nothing was found without it."""
+    for part in degraded:
+        tell(f"perdure: degraded: {part}")
+    return FAILED if degraded and not found else 0

@@ -1,0 +1,45 @@
+"""Which commands there are, and where each one is found when it is called.
+
+The help texts stand here so that `perdure --help` loads none of the modules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`where` is `module:attribute` of a click command; `help` is its line in `perdure --help`."""
+
+    where: str
+    help: str
+
+
+COMMANDS: Final[dict[str, dict[str, Entry]]] = {
+    "First steps": {
+        "demo": Entry("perdure.cli.demo:demo", "Import a sample conversation and ask it ten questions."),
+        "init": Entry("perdure.cli.init:init", "Prepare the database: embedded, or a server of your own."),
+        "doctor": Entry("perdure.cli.doctor:doctor", "Check everything and say what to do about what is wrong."),
+    },
+    "Memories": {
+        "save": Entry("perdure.cli.save:save", "Remember a text."),
+        "import": Entry("perdure.cli.importing:import_file", "Import a file of conversations."),
+        "recall": Entry("perdure.cli.retrieve:recall", "Show what would be put into the prompt for a message."),
+        "search": Entry("perdure.cli.retrieve:search", "Search by meaning and by words."),
+        "list": Entry("perdure.cli.browse:list_memories", "List memories, newest first."),
+        "show": Entry("perdure.cli.browse:show", "Show one memory with its evidence and history."),
+        "forget": Entry("perdure.cli.forget:forget", "Erase memories for good."),
+        "stats": Entry("perdure.cli.stats:stats", "Count what spaces hold and what waits."),
+    },
+    "Measuring": {
+        "eval": Entry("perdure.cli.evaluation:evaluate", "Measure retrieval on a set of questions."),
+    },
+}
+"""By heading, in the order in which help shows them."""
+
+
+def entries() -> dict[str, Entry]:
+    """All commands by name."""
+    return {name: entry for group in COMMANDS.values() for name, entry in group.items()}
