@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
 import threading
 from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from perdure.memory import Memory as AsyncMemory
 from perdure.space import Space as AsyncSpace
+from perdure.store.spaces import SpaceRow
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -48,6 +49,18 @@ class _Loop:
         self._loop.close()
 
 
+def _blocking(
+    method: Callable[Concatenate[AsyncSpace, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Space, P], T]:
+    """The method of the async class, run to its end; name, arguments and docstring stay the same."""
+
+    @functools.wraps(method)
+    def call(self: Space, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._loop.run(method(self._inner, *args, **kwargs))
+
+    return call
+
+
 class Space:
     """The blocking twin of `perdure.Space`: the same methods, without `await`."""
 
@@ -55,22 +68,35 @@ class Space:
         self._inner = inner
         self._loop = loop
 
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._inner, name)
-        if not inspect.iscoroutinefunction(attribute):
-            return attribute
+    @property
+    def name(self) -> str:
+        return self._inner.name
 
-        @functools.wraps(attribute)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return self._loop.run(attribute(*args, **kwargs))
+    @property
+    def audience(self) -> str | None:
+        return self._inner.audience
 
-        return call
+    recall = _blocking(AsyncSpace.recall)
+    capture = _blocking(AsyncSpace.capture)
+    drain = _blocking(AsyncSpace.drain)
+    save = _blocking(AsyncSpace.save)
+    search = _blocking(AsyncSpace.search)
+    get = _blocking(AsyncSpace.get)
+    evidence = _blocking(AsyncSpace.evidence)
+    history = _blocking(AsyncSpace.history)
+    list = _blocking(AsyncSpace.list)
+    update = _blocking(AsyncSpace.update)
+    pin = _blocking(AsyncSpace.pin)
+    forget = _blocking(AsyncSpace.forget)
+    import_messages = _blocking(AsyncSpace.import_messages)
+    stats = _blocking(AsyncSpace.stats)
 
 
 class Memory:
     """The blocking twin of `perdure.Memory`."""
 
     def __init__(self, open_inner: Callable[[], AsyncMemory]) -> None:
+        self._closed = False
         self._loop = _Loop()
         try:
             self._inner = open_inner()
@@ -88,9 +114,14 @@ class Memory:
         """A handle on a space; see `perdure.Memory.space`."""
         return Space(self._inner.space(name, audience=audience), self._loop)
 
+    def spaces(self) -> tuple[SpaceRow, ...]:
+        """All spaces by name."""
+        return self._loop.run(self._inner.spaces())
+
     def close(self) -> None:
         """Closes everything; safe to call twice."""
-        if self._loop is not None:
+        if not self._closed:
+            self._closed = True
             self._loop.run(self._inner.close())
             self._loop.close()
 
