@@ -284,3 +284,76 @@ def test_an_endless_whatsapp_message_is_refused_and_the_next_one_read(tmp_path: 
 def test_a_file_without_any_whatsapp_head_is_refused_when_read_as_one(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no line begins like a WhatsApp message"):
         list(read_messages(write(tmp_path, "Dear diary\n"), "whatsapp"))
+
+
+def test_an_endless_whatsapp_line_is_refused_and_the_next_message_read(tmp_path: Path) -> None:
+    chat = "08.05.23, 13:56 - Ann: hi\n" + "z" * (MAX_LINE_BYTES + 1) + "\n13.05.23, 10:00 - Bo: yes\n"
+    read, refused = refusals(write(tmp_path, chat))
+    assert read == ["hi", "yes"]
+    assert [(item.line, item.error.field) for item in refused] == [(2, "line")]
+
+
+def test_whatsapp_dates_against_the_order_of_the_file_are_refused_and_noted(tmp_path: Path) -> None:
+    dates = ("13/05/23", "14/05/23", "05/15/23")
+    reader = read_messages(write(tmp_path, "".join(f"{date}, 10:00 - Ann: hi\n" for date in dates)))
+    assert [type(item) for item in reader] == [Message, Message, Rejected]
+    assert reader.notes == ["Dates that can't be read with the day first, as the others are: 1."]
+
+
+def test_spoken_chatgpt_messages_are_read_and_bad_times_refused(tmp_path: Path) -> None:
+    def message(name: str, parent: str | None, time: object) -> dict[str, object]:
+        part = {"content_type": "audio_transcription", "text": f"spoken {name}"}
+        content = {"content_type": "multimodal_text", "parts": [part, None, 7]}
+        return {
+            "parent": parent,
+            "message": {"id": name, "author": {"role": "user"}, "create_time": time, "content": content},
+        }
+
+    nodes = {"a": message("a", None, 1.7e9), "b": message("b", "a", "noon"), "c": message("c", "b", 1e15)}
+    talk = {"id": "talk", "current_node": "c", "mapping": nodes}
+    read, refused = refusals(write(tmp_path, json.dumps([talk])))
+    assert read == ["spoken a"]
+    assert [item.error.field for item in refused] == ["create_time", "create_time"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields"),
+    [
+        ({"sample_id": None}, ["sample_id"]),
+        ({"conversation": {"session_1": {}}}, ["session_1"]),
+        (
+            {"conversation": {"session_1": [], "session_1_date_time": "1:00 pm on 31 June, 2023"}},
+            ["session_1_date_time"],
+        ),
+        ({"conversation": {"session_1": [7, {}], "session_1_date_time": "1:00 pm on 3 June, 2023"}}, ["turn"]),
+    ],
+)
+def test_broken_locomo_parts_are_refused_by_field(tmp_path: Path, changes: object, fields: list[str]) -> None:
+    sample = json.loads((SAMPLES / "locomo.json").read_text("utf-8"))[0]
+    read, refused = refusals(write(tmp_path, json.dumps([sample | changes, 7, sample])), "locomo")
+    assert len(read) == 5
+    assert [item.error.field for item in refused] == [*fields, "json"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields"),
+    [
+        ({"question_id": ""}, ["question_id"]),
+        ({"haystack_dates": ["2023/02/30 (Thu) 10:00", "yesterday"]}, ["haystack_dates", "haystack_dates"]),
+        ({"haystack_sessions": [[{"role": "narrator", "content": "x"}], [None]]}, ["role", "turn"]),
+    ],
+)
+def test_broken_longmemeval_parts_are_refused_by_field(tmp_path: Path, changes: object, fields: list[str]) -> None:
+    question = json.loads((SAMPLES / "longmemeval.json").read_text("utf-8"))[0]
+    lines = "\n".join([json.dumps(question | changes), "{", json.dumps(question)])
+    read, refused = refusals(write(tmp_path, lines), "longmemeval")
+    assert len(read) == 4
+    assert [item.error.field for item in refused] == [*fields, "json"]
+
+
+def test_a_reader_can_be_closed_before_the_end(tmp_path: Path) -> None:
+    reader = read_messages(write(tmp_path, f"{GOOD}\n" * 3))
+    next(reader)
+    reader.close()
+    reader.close()
+    assert reader.progress.total_bytes == 3 * (len(GOOD) + 1)

@@ -163,7 +163,7 @@ class DayOrder:
         note = None
         if self._proofs[not day_first]:
             odd = self._proofs[not day_first]
-            note = f"{odd} dates can't be read with the {_first(day_first)} first, as the others are."
+            note = f"Dates that can't be read with the {_first(day_first)} first, as the others are: {odd}."
         elif asked is not None and asked != day_first:
             note = f"The dates of the file prove that the {_first(day_first)} comes first."
         return day_first, note
