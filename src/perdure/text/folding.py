@@ -8,7 +8,6 @@ other scripts, typographic quotes and hyphens, invisible characters. What is kep
 
 from __future__ import annotations
 
-import sys
 import unicodedata
 from functools import cache
 from typing import Final
@@ -19,6 +18,7 @@ import regex
 _MARK_FLOOD: Final = regex.compile(r"(\p{M}{30})\p{M}++")
 _LATIN_GREEK_MARKS: Final = regex.compile(r"(?<=[\p{Script=Latin}\p{Script=Greek}])\p{Mn}++")
 _CYRILLIC_MARKS: Final = regex.compile(r"(?<=е)[\u0300\u0301\u0308]++|(?<=\p{Script=Cyrillic})[\u0300\u0301]++")
+_DIGIT: Final = regex.compile(r"(?V1)[\p{Nd}--[0-9]]")
 _AM: Final = regex.compile("\u0e4d([\u0e48-\u0e4b]?)\u0e32|\u0ecd([\u0ec8-\u0ecb]?)\u0eb2")
 
 _LETTERS: Final = {
@@ -29,7 +29,7 @@ _LETTERS: Final = {
 
 @cache
 def _plain() -> dict[int, str | None]:
-    """Characters replaced or dropped in every text: invisible ones, quotes, hyphens, digits of other scripts."""
+    """Characters replaced or dropped in every text: invisible ones, quotes, hyphens."""
     table: dict[int, str | None] = {
         code: None
         for start, end in (
@@ -41,10 +41,6 @@ def _plain() -> dict[int, str | None]:
     }  # fmt: skip
     table.update(dict.fromkeys(map(ord, "‘’‛ʼ`′"), "'"))
     table.update(dict.fromkeys(map(ord, "‐‒−־"), "-"))
-    for code in range(128, sys.maxunicode + 1):
-        character = chr(code)
-        if character.isdecimal():
-            table[code] = str(unicodedata.decimal(character))
     return table
 
 
@@ -61,6 +57,10 @@ def _am(match: regex.Match[str]) -> str:
     return f"{match[1]}\u0e33" if match[1] is not None else f"{match[2]}\u0eb3"
 
 
+def _digit(match: regex.Match[str]) -> str:
+    return str(unicodedata.decimal(match[0]))
+
+
 def plain(text: str) -> str:
     """`text` in its compatibility form, without invisible characters; case and accents still as written."""
     if text.isascii():
@@ -69,7 +69,7 @@ def plain(text: str) -> str:
     text = _MARK_FLOOD.sub(r"\1", text).replace("´", "'")
     normal = unicodedata.normalize("NFKC", text).translate(_plain())
     # NFKC takes the Thai and Lao vowel "am" apart, and people type its tone mark before or after it.
-    return _AM.sub(_am, normal)
+    return _DIGIT.sub(_digit, _AM.sub(_am, normal))
 
 
 def fold(text: str) -> str:
