@@ -55,7 +55,7 @@ def _blocking(
     """The method of the async class, run to its end; name, arguments and docstring stay the same."""
 
     @functools.wraps(method)
-    def call(self: Space, *args: P.args, **kwargs: P.kwargs) -> T:
+    def call(self: Space, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self._loop.run(method(self._inner, *args, **kwargs))
 
     return call
