@@ -6,6 +6,7 @@ import asyncio
 import functools
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
@@ -15,7 +16,7 @@ from click.core import ParameterSource
 
 from perdure.cli.failing import debugging
 from perdure.cli.printing import Screen, print_json, tell
-from perdure.errors import InvalidInput
+from perdure.errors import InvalidInput, PerdureError
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -38,13 +39,18 @@ class Call:
     as_json: bool
     data_dir: Path | None
 
-    def run(self, work: Callable[[Memory], Awaitable[T]], **settings: Any) -> T:
-        """Opens the memory without a worker, does the work, closes. `settings` are fields of `Settings`."""
+    def run(self, work: Callable[[Memory], Awaitable[T]], *, warm: bool = False) -> T:
+        """Opens the memory without a worker, does the work, closes.
+
+        With `warm` a local model is loaded first, so that loading it doesn't use up the deadline of a recall.
+        """
         from perdure.memory import Memory  # noqa: PLC0415 - the driver and the model's libraries
 
         async def opened() -> T:
             # A command is over in a moment: what is queued waits for a worker.
-            async with Memory.open(data_dir=self.data_dir, worker=False, progress=tell, **settings) as memory:
+            async with Memory.open(data_dir=self.data_dir, worker=False, progress=tell) as memory:
+                if warm:
+                    await warm_up(memory)
                 return await work(memory)
 
         return run_async(opened())
@@ -58,6 +64,13 @@ class Call:
             print_json(document)
         else:
             show(Screen())
+
+
+async def warm_up(memory: Memory) -> None:
+    """Loads the model, if it is one of this process; what fails here is reported by the call that needs it."""
+    if memory.settings.embedder != "openai":
+        with suppress(PerdureError):
+            await memory.resources.embedder.embed(["warm"], "query")
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

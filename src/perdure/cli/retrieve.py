@@ -51,7 +51,7 @@ def recall(
     async def work(memory: Memory) -> Recall:
         return await call.space(memory, audience).recall(text, history=history, limit=limit)
 
-    found = call.run(work)
+    found = call.run(work, warm=True)
     document: dict[str, object] = {
         "space": call.space_name,
         "query": found.query,
