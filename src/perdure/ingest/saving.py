@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from perdure.errors import InvalidInput, NotFound
+from perdure.errors import Conflict, InvalidInput, NotFound
 from perdure.ingest.capture import first_outcome, operation_fingerprint
 from perdure.ingest.drafts import Draft, prepare
 from perdure.ingest.writing import write_texts
@@ -18,6 +18,7 @@ from perdure.store.memories import (
     change,
     delete_vectors,
     erase,
+    find_duplicates,
     insert_vectors,
     pin,
     read_rows,
@@ -98,7 +99,12 @@ async def update_memory(
         resources.require_family(space, state)
         row = await require_row(tx, space, memory_id, audience)
         if row.memory.summary != before.memory.summary:
-            raise NotFound(f"Memory {memory_id} was changed meanwhile.", hint="Read it again, then update it.")
+            raise Conflict(f"Memory {memory_id} was changed meanwhile.", hint="Read it again, then update it.")
+        twin = (await find_duplicates(tx, [text])).get(text.key, memory_id)
+        if twin != memory_id:
+            raise Conflict(
+                f"Memory {twin} holds the same text already.", hint=f"Forget {memory_id}, or change {twin} instead."
+            )
         await write_history(tx, row, "update", changed_by)
         new_keys = Postings(memory_id, after.terms, after.entity_keys, after.facets)
         await change(tx, row, after, (stored_postings(row), new_keys))
