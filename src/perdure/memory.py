@@ -191,18 +191,7 @@ class Memory:
 
     async def _open_embedder(self) -> Embedder:
         if self._embedder is None:
-            settings = self.settings
-            key = settings.embedder_key
-            self._embedder = await asyncio.to_thread(
-                open_embedder,
-                settings.embedder,
-                url=settings.embedder_url,
-                model=settings.embedder_model,
-                key=key.get_secret_value() if key else None,
-                dimensions=settings.embedder_dimensions,
-                timeout=settings.embedder_timeout_s,
-                cache_dir=settings.cache_dir,
-            )
+            self._embedder = await asyncio.to_thread(configured_embedder, self.settings)
         return self._embedder
 
     async def _open_database(self) -> Database:
@@ -248,12 +237,31 @@ class Memory:
                 f"The embedding family {embedder.family.name!r} is not registered in this database.",
                 hint="Run `perdure init --owner-url URL` once with the same embedder settings.",
             )
-        calibration = embedder.calibration
-        if calibration is None:
-            return await create_family(database, embedder.family)
-        return await create_family(
-            database,
-            embedder.family,
-            unrelated_similarity=calibration.query_mean,
-            unrelated_spread=calibration.query_spread,
-        )
+        return await register_family(database, embedder)
+
+
+def configured_embedder(settings: Settings) -> Embedder:
+    """The embedder that the settings name; a local model is loaded at its first use."""
+    key = settings.embedder_key
+    return open_embedder(
+        settings.embedder,
+        url=settings.embedder_url,
+        model=settings.embedder_model,
+        key=key.get_secret_value() if key else None,
+        dimensions=settings.embedder_dimensions,
+        timeout=settings.embedder_timeout_s,
+        cache_dir=settings.cache_dir,
+    )
+
+
+async def register_family(database: Database, embedder: Embedder) -> StoredFamily:
+    """Makes the embedder's family if it is not there, with its index. Uses the owner's connection only."""
+    calibration = embedder.calibration
+    if calibration is None:
+        return await create_family(database, embedder.family)
+    return await create_family(
+        database,
+        embedder.family,
+        unrelated_similarity=calibration.query_mean,
+        unrelated_spread=calibration.query_spread,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perdure.cli.printing import local
@@ -17,10 +18,15 @@ def why(hit: Hit) -> str:
     if hit.similarity > 0:
         reasons.append(f"meaning {hit.similarity:.2f}")
     if hit.matched:
-        reasons.append(f"words {', '.join(hit.matched)}")
+        reasons.append(f"words {', '.join(_spelled(hit.matched))}")
     if hit.entity_match:
         reasons.append("a name")
     return " · ".join(reasons) or "its standing alone"
+
+
+def _spelled(terms: Sequence[str]) -> list[str]:
+    """Words are matched as written and by their stem; where both stand there, the stem says nothing new."""
+    return [term for term in terms if not any(other != term and other.startswith(term) for other in terms)]
 
 
 def head(memory: StoredMemory) -> str:
