@@ -32,6 +32,7 @@ AS_NOBODY = """
 import os, pwd, sys
 from pathlib import Path
 import psycopg
+from perdure.errors import ConfigurationError
 from perdure.store.embedded import EmbeddedServer
 from perdure.store.migrate import migrate
 def cycle(path):
@@ -45,6 +46,12 @@ if os.geteuid() == 0:
     nobody = pwd.getpwnam("nobody")
     os.chown(sys.argv[3], nobody.pw_uid, nobody.pw_gid)
     os.setgroups([]); os.setgid(nobody.pw_gid); os.setuid(nobody.pw_uid)
+    try:
+        EmbeddedServer.open(Path(sys.argv[1]))
+    except ConfigurationError as error:
+        assert "cannot be used" in str(error)
+    else:
+        sys.exit("opened what belongs to root")
 cycle(Path(sys.argv[2]))
 cycle(Path(sys.argv[2]))
 print(os.geteuid())

@@ -176,7 +176,8 @@ class Cluster:
             # same on every platform, so that a directory can be moved and no index depends on a system's libc.
             options += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
             options += ["--data-checksums"]
-            options += ["--sync-method=syncfs"] if sys.platform == "linux" else []
+            if sys.platform == "linux":
+                options += ["--sync-method=syncfs", "-c", "dynamic_shared_memory_type=sysv"]
             process = self._run("initdb", *options, within=made)
             output, _ = process.communicate(timeout=START_TIMEOUT_S)
             if process.returncode != 0:

@@ -78,8 +78,8 @@ class EmbeddedServer:
                     cluster.initialise(passwords.admin)
                 address = cluster.running(say)
                 if address is None:
-                    started = True
                     address = cluster.start(say)
+                    started = True
                 server = cls(directory, cluster, client, address)
                 if description.prepared_for != package_version():
                     version = server._prepare()

@@ -70,23 +70,22 @@ class DataDirectory:
             make_directory(self.path, mode)
             self._own(self._clients, made=make_directory(self._clients, 0o700))
         except OSError as error:
-            raise ConfigurationError(
-                f"The data directory {self.path} cannot be used: {error.strerror}.",
-                hint="Set PERDURE_DATA_DIR to a directory that you can write to.",
-            ) from error
+            raise self._unusable(error) from error
 
     @contextmanager
     def exclusive(self, progress: Callable[[str], None]) -> Iterator[None]:
         """Holds the start lock. Raises DatabaseUnavailable if another process keeps it for ten minutes."""
         path = self.path / "start.lock"
-        lock = FileLock(path, thread_local=False)
+        lock = FileLock(path, mode=0o600, thread_local=False)
         try:
             try:
                 lock.acquire(timeout=_LOCK_NOTICE_S, poll_interval=0.01)
             except Timeout:
                 progress("Waiting for another process that is starting or stopping the database ...")
                 lock.acquire(timeout=LOCK_TIMEOUT_S, poll_interval=0.05)
-        except Timeout as error:
+        except OSError as error:
+            if not isinstance(error, Timeout):
+                raise self._unusable(error) from error
             raise DatabaseUnavailable(
                 f"Another process has been starting or stopping the database in {self.path} for ten minutes.",
                 hint=f"See who holds {path}, end it, and try again.",
@@ -96,6 +95,12 @@ class DataDirectory:
             yield
         finally:
             lock.release()
+
+    def _unusable(self, error: OSError) -> ConfigurationError:
+        return ConfigurationError(
+            f"The data directory {self.path} cannot be used: {error.strerror}.",
+            hint="Set PERDURE_DATA_DIR to a directory that you can write to.",
+        )
 
     # perdure.json and secrets.json ------------------------------------------------------------------------------
 

@@ -72,17 +72,34 @@ def server_account(data_dir: Path, cluster: Path) -> Account | None:
                 f"The database in {data_dir} belongs to another user (uid {cluster.stat().st_uid}).",
                 hint="Run as that user, or set PERDURE_DATA_DIR to a directory of your own.",
             )
+        if not cluster.exists() and not _has_account(os.geteuid()):
+            raise ConfigurationError(
+                f"The user id {os.geteuid()} has no account, and PostgreSQL makes no database without one.",
+                hint="Add the id to /etc/passwd, run as another user, or set PERDURE_DATABASE_URL.",
+            )
         return None
-    for owned in (cluster, data_dir):
-        if owned.exists() and owned.stat().st_uid != 0:
-            found = owned.stat()
-            return Account(found.st_uid, found.st_gid)
     if cluster.exists():
+        found = cluster.stat()
+        if found.st_uid != 0:
+            return Account(found.st_uid, found.st_gid)
         raise ConfigurationError(
             f"{cluster} belongs to root, and PostgreSQL refuses to run as root.",
             hint="Give it to the account that made it (chown -R), or restore the directory with its owners.",
         )
+    found = data_dir.stat()
+    if found.st_uid != 0 and _has_account(found.st_uid):
+        return Account(found.st_uid, found.st_gid)
     return _account_without_rights()
+
+
+def _has_account(uid: int) -> bool:
+    import pwd  # noqa: PLC0415 - not on Windows
+
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return True
 
 
 def _account_without_rights() -> Account:
@@ -124,8 +141,20 @@ def _permits(found: os.stat_result, account: Account, bit: int) -> bool:
 
 def hand_over(path: Path, account: Account | None) -> None:
     """Makes the account the owner of a file or directory that we made."""
-    if account is not None:
+    if account is None:
+        return
+    try:
         os.chown(path, account.uid, account.gid)
+    except OSError as error:
+        raise _cannot_switch(account, error) from error
+
+
+def _cannot_switch(account: Account | None, error: OSError) -> ConfigurationError:
+    """In some containers root is not allowed to be anybody else."""
+    return ConfigurationError(
+        f"PostgreSQL could not be run as uid {account.uid if account else os.geteuid()}: {error.strerror}.",
+        hint="Run as a normal user, or set PERDURE_DATABASE_URL.",
+    )
 
 
 def package_version() -> str:
@@ -223,7 +252,4 @@ def run_program(argv: list[str], *, cwd: Path, account: Account | None) -> subpr
             extra_groups=[] if account else None,
         )
     except OSError as error:
-        raise ConfigurationError(
-            f"PostgreSQL could not be run as uid {account.uid if account else os.geteuid()}: {error}.",
-            hint="Run as a normal user, or set PERDURE_DATABASE_URL.",
-        ) from error
+        raise _cannot_switch(account, error) from error
