@@ -1,0 +1,481 @@
+"""Ranked retrieval: the formula of spec 3.1 over the memories of one space, exactly or by index.
+
+A plain ORDER BY over all visible rows is the oracle (`exact=True`). The code chooses between it and the index from
+stored counts, never the planner: small spaces and selective filters are exact, everything else collects candidates
+(`candidates`) and applies the same expression to them. Two statements in all: the counts, then the ranking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pgvector import HalfVector
+from psycopg import sql
+
+from perdure.errors import InvalidInput
+from perdure.rules.facets import facet_keys
+from perdure.rules.lexical import idf
+from perdure.rules.ranking import Distance, RankingProfile, TextTerm
+from perdure.store.candidates import (
+    ARMS,
+    RARE_POSTINGS,
+    Slots,
+    candidates,
+    distance,
+    probe_entity,
+    probe_neighbours,
+    settings,
+)
+from perdure.store.database import SpaceTransaction
+from perdure.store.families import StoredFamily
+from perdure.store.ranking_sql import TERMS, all_of, posting_score, ranking_order_by, state_signals, terms
+from perdure.text.folding import fold
+from perdure.types import HIDDEN_TYPES, Filters
+
+MAX_LIMIT: Final = 100
+EXACT_ROWS: Final = 5000
+"""Up to so many rows the exact path is the faster one (measured: spec/stream-memory.md 3.1)."""
+
+RARE_ENTITY_ROWS: Final = 500
+
+COUNTS: Final = """
+    SELECT 'space' AS kind, '' AS key, s.memories AS n, s.terms AS terms
+    FROM space_state s WHERE s.space_id = %(space_id)s
+    UNION ALL
+    SELECT c.kind, c.key, c.n, 0 FROM space_counts c
+    WHERE c.space_id = %(space_id)s AND c.kind = 'term' AND c.key = ANY(%(terms)s::text[])
+    UNION ALL
+    SELECT c.kind, c.key, c.n, 0 FROM space_counts c
+    WHERE c.space_id = %(space_id)s AND c.kind = 'entity' AND c.key = ANY(%(entity_keys)s::text[])
+    UNION ALL
+    SELECT c.kind, c.key, c.n, 0 FROM space_counts c
+    WHERE c.space_id = %(space_id)s AND c.kind = 'facet' AND c.key = ANY(%(facets)s::text[])
+"""
+
+# Counted only up to the border between exact and index, so that the count never costs more than the ranking.
+COUNT_IN_STATE: Final = """
+    UNION ALL
+    SELECT 'state', '', count(*), 0
+    FROM (SELECT 1 FROM memory_state m WHERE m.space_id = %(space_id)s AND {condition} LIMIT {most}) c
+"""
+
+# Spaces without a private row are spared the counting: the scan of rows with an audience ends at the first one.
+COUNT_AUDIENCE: Final = """
+    UNION ALL
+    SELECT 'state', '', count(*), 0
+    FROM (
+        SELECT 1 FROM memory_state m
+        WHERE m.space_id = %(space_id)s AND m.superseded_by IS NULL AND {condition} LIMIT {most}
+    ) c
+    WHERE EXISTS (
+        SELECT 1 FROM memory_state p
+        WHERE p.space_id = %(space_id)s AND p.superseded_by IS NULL AND p.audience IS NOT NULL)
+"""
+
+EXACT: Final = """
+    WITH postings AS MATERIALIZED (
+        SELECT p.memory_id, {sum} AS text, array_agg(p.term ORDER BY p.term) AS matched
+        FROM unnest(%(terms)s::text[], %(weights)s::double precision[]) AS q (term, weight)
+        JOIN memory_terms p ON p.space_id = %(space_id)s AND p.term = q.term
+        GROUP BY p.memory_id
+    ),
+    texts AS MATERIALIZED ({texts}),
+    entities AS MATERIALIZED (
+        SELECT DISTINCT e.memory_id FROM memory_entities e
+        WHERE e.space_id = %(space_id)s AND e.key = ANY(%(entity_keys)s::text[])
+    ),
+    nearby AS MATERIALIZED ({nearby}),
+    signals AS (
+        SELECT m.memory_id, {distance} AS distance, coalesce(t.text, 0) AS text, t.matched,
+            CASE WHEN e.memory_id IS NULL THEN 0 ELSE 1 END AS entity, coalesce(n.neighbours, 0) AS neighbours,
+            0 AS arms, {state}
+        FROM memory_state m
+        LEFT JOIN memory_vectors v
+            ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = m.memory_id
+        LEFT JOIN texts t ON t.memory_id = m.memory_id
+        LEFT JOIN entities e ON e.memory_id = m.memory_id
+        LEFT JOIN nearby n ON n.memory_id = m.memory_id
+        WHERE m.space_id = %(space_id)s AND {visible}
+    )
+    SELECT s.memory_id, s.distance, s.text, s.matched, s.entity, s.arms, {terms}, {rank} AS rank,
+        count(*) OVER () AS candidates
+    FROM signals s
+    ORDER BY {rank}, s.memory_id DESC
+    LIMIT {limit}
+"""
+
+INDEXED: Final = """
+    WITH {candidates},
+    signals AS (
+        SELECT c.memory_id, {distance} AS distance, {text} AS text, t.matched, {entity} AS entity,
+            {neighbours} AS neighbours, c.arms, {state}
+        FROM chosen c
+        JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = c.memory_id
+        LEFT JOIN memory_vectors v
+            ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = c.memory_id
+        LEFT JOIN LATERAL (
+            SELECT sum({posting}) AS text, array_agg(p.term ORDER BY p.term) AS matched
+            FROM unnest(%(terms)s::text[], %(weights)s::double precision[]) AS q (term, weight)
+            JOIN memory_terms p ON p.space_id = %(space_id)s AND p.term = q.term AND p.memory_id = c.memory_id
+        ) t ON true
+        LEFT JOIN memories w ON w.space_id = %(space_id)s AND w.id = c.memory_id
+    )
+    SELECT s.memory_id, s.distance, s.text, s.matched, s.entity, s.arms, {terms}, {rank} AS rank,
+        (SELECT count(*) FROM pool) AS candidates
+    FROM signals s
+    ORDER BY {rank}, s.memory_id DESC
+    LIMIT {limit}
+"""
+
+# The mission's lexical score, for the rows that have a posting: every other row's is 0.
+TS_RANK: Final = "ts_rank(w.summary_tsv, to_tsquery('pg_catalog.simple', %(tsquery)s))::double precision"
+TEXTS_TS_RANK: Final = """
+    SELECT p.memory_id, {ts_rank} AS text, p.matched
+    FROM postings p JOIN memories w ON w.space_id = %(space_id)s AND w.id = p.memory_id
+"""
+TEXTS_BM25: Final = "SELECT p.memory_id, p.text, p.matched FROM postings p"
+
+NEARBY_NONE: Final = "SELECT NULL::bigint AS memory_id, 0 AS neighbours WHERE false"
+NEARBY: Final = """
+    SELECT r.memory_id, {sum} AS neighbours
+    FROM (
+        SELECT m.memory_id, {places}
+        FROM memory_state m
+        LEFT JOIN texts t ON t.memory_id = m.memory_id
+        WHERE m.space_id = %(space_id)s AND m.conversation_id IS NOT NULL AND {live}
+        WINDOW c AS (PARTITION BY m.conversation_id ORDER BY m.source_date, m.memory_id)
+    ) r
+"""
+
+FACET: Final = """
+    EXISTS (SELECT 1 FROM memory_facets f
+            WHERE f.space_id = %(space_id)s AND f.key = {key} AND f.memory_id = m.memory_id)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RankQuery:
+    """What is asked of one space.
+
+    Attributes:
+        family: the embeddings to compare with.
+        vector: the query's float32 vector in that family; None when there is none: words and priors only.
+        terms: the query's distinct normalised terms (`perdure.text.query_terms`).
+        entity_keys: folded words and phrases of the query, looked up among the entities of memories.
+        profile: the weights of the formula.
+        audience: rows with this audience or none are visible; with None, only rows without an audience.
+        filters: what may be returned.
+        limit: how many rows, 1..100.
+        exact: True for the oracle, a plain ORDER BY over all visible rows.
+    """
+
+    family: StoredFamily
+    vector: npt.NDArray[np.float32] | None
+    terms: tuple[str, ...]
+    entity_keys: tuple[str, ...]
+    profile: RankingProfile
+    audience: str | None
+    filters: Filters
+    limit: int
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RankedRow:
+    """One row of a ranking; `contributions` are the terms of the formula and add up to `rank` (lower is better)."""
+
+    memory_id: int
+    rank: float
+    distance: float
+    similarity: float
+    text_rank: float
+    matched_terms: tuple[str, ...]
+    entity_match: bool
+    contributions: Mapping[str, float]
+    arms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Rows, best first; `candidates` is how many rows were considered, out of `memories` in the space."""
+
+    rows: tuple[RankedRow, ...]
+    path: Literal["exact", "index"]
+    candidates: int
+    memories: int
+    document_frequencies: Mapping[str, int]
+    """How many memories have each of the query's terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Stored counts that decide how a query is answered."""
+
+    memories: int
+    terms: int
+    of_terms: Mapping[str, int]
+    of_entities: Mapping[str, int]
+    selected: int
+    """An upper bound on the rows that the filters and the audience leave; `memories` where none was counted."""
+
+    @property
+    def average_length(self) -> float:
+        return self.terms / self.memories if self.memories else 0.0
+
+
+async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
+    """The best `query.limit` rows of the transaction's space.
+
+    Raises InvalidInput for a vector of the wrong length, not finite or zero, and for a limit outside 1..100.
+    """
+    vector = _checked(query)
+    facets = _facets(query.filters)
+    counts = await read_counts(tx, query, facets)
+    path = choose_path(query, counts)
+    idfs = {term: idf(counts.of_terms.get(term, 0), counts.memories) for term in query.terms}
+    total = sum(idfs.values()) or 1.0
+    params: dict[str, object] = {
+        "vector": None if vector is None else HalfVector(vector),
+        "distance_scale": distance_scale(query.profile, query.family),
+        "terms": list(query.terms),
+        "weights": [idfs[term] / total for term in query.terms],
+        "tsquery": tsquery(query.terms),
+        "entity_keys": list(query.entity_keys),
+        "neighbour_weights": list(query.profile.neighbours),
+        **_filter_params(query, facets),
+    }
+    slots = Slots(
+        family=query.family,
+        profile=query.profile,
+        has_vector=vector is not None,
+        has_terms=bool(query.terms),
+        has_entities=bool(query.entity_keys),
+        limit=query.limit,
+        visible=visible(query.filters, query.audience, facets),
+        live=live(query.audience, "x"),
+        posting=posting_score(query.profile, len(query.terms), counts.average_length),
+    )
+    if path == "exact":
+        rows = await tx.fetch_all(_exact(slots, query.audience), params, prepare=False)
+    else:
+        rare_terms = rare(counts.of_terms, RARE_POSTINGS)
+        rare_entities = rare(counts.of_entities, RARE_ENTITY_ROWS)
+        params["rare_terms"] = rare_terms
+        params["rare_weights"] = [idfs[term] / total for term in rare_terms]
+        params["rare_entities"] = rare_entities
+        statement = _indexed(slots, rare_terms=bool(rare_terms), rare_entities=bool(rare_entities))
+        await tx.execute(settings(query.limit))
+        rows = await tx.fetch_all(statement, params, prepare=False)
+    considered = rows[0]["candidates"] if rows else 0
+    return Ranked(tuple(_row(row) for row in rows), path, considered, counts.memories, counts.of_terms)
+
+
+def choose_path(query: RankQuery, counts: Counts) -> Literal["exact", "index"]:
+    """Exact for small spaces, selective filters and families without an index; else by index."""
+    indexed = query.vector is None or query.family.index_name is not None
+    return "index" if indexed and not query.exact and counts.selected > EXACT_ROWS else "exact"
+
+
+async def read_counts(tx: SpaceTransaction, query: RankQuery, facets: Sequence[str]) -> Counts:
+    """The size of the space, the query's document frequencies, and how many rows the filters leave, in one statement."""
+    filters = query.filters
+    parts: list[sql.Composable] = [sql.SQL(COUNTS)]
+    most = sql.Literal(EXACT_ROWS + 1)
+    chosen = (_type_condition(filters), _conversation_condition(filters), _time_condition(filters))
+    parts += [sql.SQL(COUNT_IN_STATE).format(condition=condition, most=most) for condition in chosen if condition]
+    parts.append(sql.SQL(COUNT_AUDIENCE).format(condition=_audience_condition(query.audience, "m"), most=most))
+    params = {
+        "terms": list(query.terms),
+        "entity_keys": list(query.entity_keys),
+        "facets": list(facets),
+        **_filter_params(query, facets),
+    }
+    found: dict[str, dict[str, int]] = {"term": {}, "entity": {}, "facet": {}}
+    memories = length = 0
+    bounds: list[int] = []
+    for row in await tx.fetch_all(sql.SQL("").join(parts), params, prepare=False):
+        if row["kind"] == "space":
+            memories, length = row["n"], row["terms"]
+        elif row["kind"] == "state":
+            bounds.append(row["n"])
+        else:
+            found[row["kind"]][row["key"]] = row["n"]
+    bounds += [found["facet"].get(key, 0) for key in facets]
+    return Counts(memories, length, found["term"], found["entity"], min([memories, *bounds]))
+
+
+def rare(counts: Mapping[str, int], budget: int) -> list[str]:
+    """The rarest keys whose postings add up to at most `budget` rows."""
+    kept = []
+    for key, n in sorted(counts.items(), key=lambda item: (item[1], item[0])):
+        budget -= n
+        if budget < 0:
+            break
+        kept.append(key)
+    return kept
+
+
+def distance_scale(profile: RankingProfile, family: StoredFamily) -> float:
+    """What a cosine distance is multiplied by: 1, or with a calibrated profile what makes unrelated texts 1 apart."""
+    if profile.distance is Distance.RAW:
+        return 1.0
+    return 1.0 / max(1e-3, 1.0 - family.unrelated_similarity)
+
+
+def tsquery(found: Sequence[str]) -> str:
+    """Terms as the source of a tsquery: OR of quoted words, so that operators in them are data."""
+    return " | ".join("'" + term.replace("\\", "\\\\").replace("'", "''") + "'" for term in found)
+
+
+def visible(filters: Filters, audience: str | None, facets: Sequence[str]) -> sql.Composed:
+    """Which rows `m` of memory_state the query may return."""
+    conditions: list[sql.Composable] = [live(audience, "m")]
+    if filters.memory_type is None:
+        hidden = sql.SQL(", ").join(sql.Literal(kind.value) for kind in sorted(HIDDEN_TYPES))
+        conditions.append(sql.SQL("m.memory_type NOT IN ({})").format(hidden))
+    chosen = (_type_condition(filters), _conversation_condition(filters), _time_condition(filters))
+    conditions += [condition for condition in chosen if condition is not None]
+    conditions += [sql.SQL(FACET).format(key=sql.Placeholder(f"facet_{i}")) for i in range(len(facets))]
+    return all_of(conditions)
+
+
+def live(audience: str | None, alias: str) -> sql.Composed:
+    """Rows that count at all for this audience: not superseded, and not said to somebody else."""
+    table = sql.Identifier(alias)
+    return sql.SQL("{}.superseded_by IS NULL AND {}").format(table, _audience_condition(audience, alias))
+
+
+def _audience_condition(audience: str | None, alias: str) -> sql.Composed:
+    table = sql.Identifier(alias)
+    if audience is None:
+        return sql.SQL("{}.audience IS NULL").format(table)
+    return sql.SQL("({}.audience IS NULL OR {}.audience = %(audience)s)").format(table, table)
+
+
+def _type_condition(filters: Filters) -> sql.Composable | None:
+    return sql.SQL("m.memory_type = %(memory_type)s") if filters.memory_type is not None else None
+
+
+def _conversation_condition(filters: Filters) -> sql.Composable | None:
+    return sql.SQL("m.conversation_id = %(conversation_id)s") if filters.conversation_id is not None else None
+
+
+def _time_condition(filters: Filters) -> sql.Composable | None:
+    bounds: list[sql.Composable] = []
+    if filters.since is not None:
+        bounds.append(sql.SQL("m.source_date >= %(since)s::timestamptz"))
+    if filters.until is not None:
+        bounds.append(sql.SQL("m.source_date < %(until)s::timestamptz"))
+    return all_of(bounds) if bounds else None
+
+
+def _facets(filters: Filters) -> tuple[str, ...]:
+    return facet_keys(
+        tags=[fold(tag) for tag in filters.tags],
+        source=filters.source,
+        speaker=None if filters.speaker is None else fold(filters.speaker),
+        metadata=filters.metadata,
+    )
+
+
+def _filter_params(query: RankQuery, facets: Sequence[str]) -> dict[str, object]:
+    filters = query.filters
+    return {
+        "audience": query.audience,
+        "memory_type": None if filters.memory_type is None else filters.memory_type.value,
+        "conversation_id": filters.conversation_id,
+        "since": filters.since,
+        "until": filters.until,
+        **{f"facet_{i}": key for i, key in enumerate(facets)},
+    }
+
+
+def _checked(query: RankQuery) -> npt.NDArray[np.float32] | None:
+    if not 1 <= query.limit <= MAX_LIMIT:
+        raise InvalidInput("limit", query.limit, f"from 1 to {MAX_LIMIT}")
+    if query.vector is None:
+        return None
+    vector = np.asarray(query.vector, dtype=np.float32)
+    if vector.shape != (query.family.dimensions,):
+        raise InvalidInput(
+            "vector", vector.shape, f"{query.family.dimensions} dimensions, as the family {query.family.name} has"
+        )
+    norm = float(np.linalg.norm(vector))
+    if not np.isfinite(norm):
+        raise InvalidInput("vector", norm, "finite numbers only")
+    if norm == 0:
+        raise InvalidInput("vector", 0, "a direction: at least one number other than 0")
+    return vector / np.float32(norm)
+
+
+def _exact(slots: Slots, audience: str | None) -> sql.Composed:
+    by_ts_rank = slots.profile.text is TextTerm.TS_RANK
+    places = range(1, len(slots.profile.neighbours) + 1)
+    if slots.profile.neighbours and slots.has_terms:
+        shifted = [
+            sql.SQL("coalesce(lag(t.text, {k}) OVER c, 0) + coalesce(lead(t.text, {k}) OVER c, 0) AS place_{k}").format(
+                k=sql.Literal(place)
+            )
+            for place in places
+        ]
+        weighted = [
+            sql.SQL("(%(neighbour_weights)s::double precision[])[{k}] * r.place_{k}").format(k=sql.Literal(place))
+            for place in places
+        ]
+        nearby = sql.SQL(NEARBY).format(
+            sum=sql.SQL(" + ").join(weighted), places=sql.SQL(", ").join(shifted), live=live(audience, "m")
+        )
+    else:
+        nearby = sql.SQL(NEARBY_NONE).format()
+    return sql.SQL(EXACT).format(
+        **_common(slots),
+        sum=sql.SQL("sum({})").format(slots.posting),
+        texts=sql.SQL(TEXTS_TS_RANK).format(ts_rank=sql.SQL(TS_RANK)) if by_ts_rank else sql.SQL(TEXTS_BM25),
+        nearby=nearby,
+        visible=slots.visible,
+    )
+
+
+def _indexed(slots: Slots, *, rare_terms: bool, rare_entities: bool) -> sql.Composed:
+    by_ts_rank = slots.profile.text is TextTerm.TS_RANK
+    ts_rank = sql.SQL("CASE WHEN t.matched IS NULL THEN 0 ELSE {} END").format(sql.SQL(TS_RANK))
+    return sql.SQL(INDEXED).format(
+        **_common(slots),
+        candidates=candidates(slots, rare_terms=rare_terms, rare_entities=rare_entities),
+        text=ts_rank if by_ts_rank else sql.SQL("coalesce(t.text, 0)"),
+        entity=probe_entity(slots),
+        neighbours=probe_neighbours(slots),
+        posting=slots.posting,
+    )
+
+
+def _common(slots: Slots) -> dict[str, sql.Composable]:
+    named = [
+        sql.SQL("{} AS {}").format(term, sql.Identifier(f"term_{name}")) for name, term in terms(slots.profile).items()
+    ]
+    return {
+        "family": sql.Literal(slots.family.id),
+        "distance": distance(slots),
+        "state": state_signals(slots.profile),
+        "terms": sql.SQL(", ").join(named),
+        "rank": ranking_order_by(slots.profile),
+        "limit": sql.Literal(slots.limit),
+    }
+
+
+def _row(row: Mapping[str, Any]) -> RankedRow:
+    return RankedRow(
+        memory_id=row["memory_id"],
+        rank=row["rank"],
+        distance=row["distance"],
+        similarity=1.0 - row["distance"],
+        text_rank=row["text"],
+        matched_terms=tuple(row["matched"] or ()),
+        entity_match=bool(row["entity"]),
+        contributions={name: float(row[f"term_{name}"]) for name in TERMS},
+        arms=tuple(name for bit, name in ARMS.items() if row["arms"] & bit) or ("exact",),
+    )
