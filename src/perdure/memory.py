@@ -17,7 +17,7 @@ from perdure.settings import Settings, load_settings
 from perdure.space import Space
 from perdure.store.database import Database, DatabaseUrls, Transaction, Urls
 from perdure.store.embedded import EmbeddedServer
-from perdure.store.families import StoredFamily, create_family, find_family, read_family
+from perdure.store.families import StoredFamily, create_family, find_family, list_families
 from perdure.store.migrate import migrate
 from perdure.store.roles import check_serving_role
 from perdure.store.spaces import SpaceRow, create_space, find_space, list_spaces
@@ -162,14 +162,6 @@ class Memory:
             found = self._spaces[name] = await self.resources.database.across(write)
         return found
 
-    async def family_name(self, family_id: int) -> str:
-        """The name of an embedding family."""
-
-        async def read(tx: Transaction) -> StoredFamily:
-            return await read_family(tx, family_id)
-
-        return (await self.resources.database.across(read)).name
-
     async def _open(self) -> Self:
         try:
             # The model's files are read while the server starts.
@@ -183,7 +175,8 @@ class Memory:
         except BaseException:
             await self.close()
             raise
-        self._resources = Resources(database.result(), embedder.result(), family, self.settings)
+        names = {known.id: known.name for known in await database.result().across(list_families)}
+        self._resources = Resources(database.result(), embedder.result(), family, self.settings, names)
         if self._wants_worker:
             self._worker = Worker(self._resources)
             self._worker.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from perdure.embedding import Embedder
@@ -20,6 +21,8 @@ class Resources:
     embedder: Embedder
     family: StoredFamily
     settings: Settings
+    family_names: Mapping[int, str]
+    """Names of the families that this database knows."""
 
     def calibrated(self, cosine: float) -> float:
         """A cosine of query and memory on the scale that all families share: 0 for unrelated, 1 for identical."""
@@ -43,6 +46,7 @@ class Resources:
         if state is None or state.family_id is None or state.family_id == self.family.id:
             return
         raise FamilyMismatch(
-            f"Space {space.name!r} holds memories embedded by another model than {self.family.name!r}.",
-            hint="Configure the model it was made with (`perdure stats` names it), or use a new space.",
+            f"Space {space.name!r} holds memories embedded by {self.family_names.get(state.family_id)!r},"
+            f" the embedder now configured is {self.family.name!r}.",
+            hint="Configure the embedder that the space was made with, or use a new space.",
         )

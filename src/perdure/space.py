@@ -452,7 +452,7 @@ class Space:
                 pending=waiting.pending,
                 oldest_pending=waiting.oldest,
                 failed=await count_failed(tx),
-                family=await self._memory.family_name(state.family_id) if state and state.family_id else None,
+                family=self._resources.family_names.get(state.family_id) if state and state.family_id else None,
                 created_at=space.created_at,
             )
 

@@ -15,7 +15,7 @@ from perdure.rules.trajectory import trajectory
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import recent_pending
 from perdure.store.ranking import Ranked
-from perdure.store.spaces import SpaceRow
+from perdure.store.spaces import SpaceRow, read_state
 from perdure.text import query_terms, says_something, truncate_chars
 from perdure.types import Filters, Hit, PendingItem, Recall
 
@@ -93,6 +93,7 @@ async def _look_up(
     resources: Resources, space: SpaceRow, asked: Question, *, audience: str | None, limit: int, timeout_s: float
 ) -> tuple[list[Hit], list[PendingItem]]:
     async def read(tx: SpaceTransaction) -> tuple[list[Hit], list[PendingItem]]:
+        resources.require_family(space, await read_state(tx))
         hits, ranked = await retrieve(
             tx,
             resources,

@@ -1,0 +1,157 @@
+"""Spaces don't leak, audiences don't leak, and the database itself sees to it."""
+
+from __future__ import annotations
+
+import secrets
+
+import psycopg
+import pytest
+
+from perdure import ConfigurationError, FamilyMismatch, Memory, NotFound, Space
+from perdure.store.database import SpaceTransaction
+from tests.doubles.embedder import HashedEmbedder
+from tests.integration.conftest import open_memory
+
+SPACE_TABLES = """
+    SELECT c.relname AS name, c.relrowsecurity AS secured,
+           (SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid) AS policies
+    FROM pg_class c
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'space_id'
+    WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
+"""
+
+
+async def test_every_table_of_a_space_has_row_level_security_and_a_policy(urls) -> None:
+    async with await psycopg.AsyncConnection.connect(urls.owner) as connection:
+        rows = await (await connection.execute(SPACE_TABLES)).fetchall()
+    assert len(rows) >= 14
+    assert [name for name, secured, policies in rows if not secured or not policies] == []
+
+
+async def test_the_application_role_sees_nothing_without_its_space(memory: Memory, space: Space, urls) -> None:
+    await space.save("only in this space")
+    await space.capture(user="waiting in this space")
+    async with await psycopg.AsyncConnection.connect(urls.app, autocommit=True) as connection:
+        names = [row[0] for row in await (await connection.execute(SPACE_TABLES)).fetchall()]
+        for state in ("fresh", "used"):
+            for name in names:
+                count = await (await connection.execute(f"SELECT count(*) FROM {name}")).fetchone()
+                assert count == (0,), f"{name} on a {state} connection"
+            async with connection.transaction():
+                await connection.execute("SET LOCAL perdure.space_id = '1'")
+
+
+async def test_the_application_role_can_neither_read_nor_write_another_space(memory: Memory) -> None:
+    mine, theirs = (memory.space(f"iso-{secrets.token_hex(4)}") for _ in range(2))
+    await mine.save("mine alone")
+    await theirs.save("theirs alone")
+    my_row, their_row = [await memory.find_space(space.name) for space in (mine, theirs)]
+
+    async def peek(tx: SpaceTransaction) -> object:
+        return await tx.fetch_all("SELECT summary FROM memories WHERE space_id = %(other)s", {"other": their_row.id})
+
+    async def poke(tx: SpaceTransaction) -> object:
+        return await tx.execute(
+            "UPDATE memory_state SET salience = 1 WHERE space_id = %(other)s", {"other": their_row.id}
+        )
+
+    async def smuggle(tx: SpaceTransaction) -> object:
+        return await tx.execute(
+            "INSERT INTO space_counts (space_id, kind, key, n) VALUES (%(other)s, 'term', 'x', 1)",
+            {"other": their_row.id},
+        )
+
+    database = memory.resources.database
+    assert await database.in_space(my_row.id, peek) == []
+    assert await database.in_space(my_row.id, poke) == 0
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        await database.in_space(my_row.id, smuggle)
+
+
+async def test_the_worker_role_finds_work_but_reads_no_content(space: Space, urls) -> None:
+    await space.capture(user="private words")
+    async with await psycopg.AsyncConnection.connect(urls.worker, autocommit=True) as connection:
+        row = await (await connection.execute("SELECT count(space_id) FROM pending_triage")).fetchone()
+        assert row is not None
+        assert row[0] >= 1
+        for statement in ("SELECT payload FROM pending_triage", "SELECT summary FROM memories"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                await connection.execute(statement)
+
+
+async def test_an_owner_url_is_refused_for_serving(urls, embedder: HashedEmbedder) -> None:
+    memory = Memory.open(
+        database_url=urls.owner, database_worker_url=urls.worker, embedder=embedder, worker=False
+    )
+    with pytest.raises(ConfigurationError):
+        await memory
+
+
+async def test_search_list_and_get_stay_inside_their_space(memory: Memory) -> None:
+    mine, theirs = (memory.space(f"iso-{secrets.token_hex(4)}") for _ in range(2))
+    stored = await theirs.save("The vault code is 9137")
+    await mine.save("A film about whales")
+    assert [hit.memory.summary for hit in (await mine.search("vault code 9137")).hits] == ["A film about whales"]
+    assert (await mine.recall("What is the vault code 9137?")).memories == ()
+    for call in (mine.get(stored.ids[0]), mine.forget(stored.ids[0]), mine.pin(stored.ids[0])):
+        with pytest.raises(NotFound):
+            await call
+    assert (await theirs.get(stored.ids[0])).summary == "The vault code is 9137"
+
+
+@pytest.mark.parametrize("exact", [True, False])
+async def test_what_was_told_in_private_is_never_found_in_a_group(memory: Memory, space: Space, exact: bool) -> None:
+    private = memory.space(space.name, audience="private:ada")
+    group = memory.space(space.name, audience="group:42")
+    secret = await private.save("Ada is planning a surprise party in the barn")
+    await group.save("The group likes the barn")
+    await space.save("The barn is red")
+
+    async def found(where: Space) -> set[str]:
+        return {hit.memory.summary for hit in (await where.search("surprise party barn", exact=exact)).hits}
+
+    assert await found(private) == {"Ada is planning a surprise party in the barn", "The barn is red"}
+    assert await found(group) == {"The group likes the barn", "The barn is red"}
+    assert await found(space) == {"The barn is red"}
+    for other in (group, space):
+        assert all("surprise" not in m.summary for m in await other.list())
+        recall = await other.recall("Is there a surprise party in the barn?")
+        assert "surprise" not in recall.tail
+        with pytest.raises(NotFound):
+            await other.get(secret.ids[0])
+        with pytest.raises(NotFound):
+            await other.forget(secret.ids[0])
+
+
+async def test_an_exchange_waiting_in_one_audience_is_not_shown_to_another(memory: Memory, space: Space) -> None:
+    private = memory.space(space.name, audience="private:ada")
+    await private.capture(user="The surprise party is on Friday")
+    assert (await private.recall("When is the surprise party?")).pending
+    assert (await space.recall("When is the surprise party?")).pending == ()
+
+
+async def test_the_same_words_for_two_audiences_are_two_memories(memory: Memory, space: Space) -> None:
+    await memory.space(space.name, audience="a").save("same words")
+    await memory.space(space.name, audience="b").save("same words")
+    stats = await space.stats()
+    assert stats.memories == 2
+
+
+async def test_another_embedding_model_is_refused_for_a_space_that_has_memories(
+    memory: Memory, space: Space, urls
+) -> None:
+    await space.save("made with the first model")
+    async with open_memory(urls, HashedEmbedder(32, name="another")) as other:
+        same = other.space(space.name)
+        with pytest.raises(FamilyMismatch, match="hashed-64"):
+            await same.save("made with the second")
+        with pytest.raises(FamilyMismatch):
+            await same.search("model")
+        recall = await same.recall("which model?")
+        assert recall.memories == ()
+        assert recall.degraded
+        fresh = other.space(f"{space.name}-fresh")
+        await fresh.save("a space of its own is fine")
+        assert (await fresh.stats()).family == "another-32"
+
+
