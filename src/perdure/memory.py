@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from perdure.clock import Clock, DatabaseClock
-from perdure.embedding import Embedder, open_embedder
+from perdure.embedding import Embedder, NoiseLevel, open_embedder
 from perdure.errors import ConfigurationError, PerdureError
 from perdure.resources import Resources
 from perdure.settings import Settings, load_settings
@@ -176,7 +176,9 @@ class Memory:
             await self.close()
             raise
         names = {known.id: known.name for known in await database.result().across(list_families)}
-        self._resources = Resources(database.result(), embedder.result(), family, self.settings, names)
+        self._resources = Resources(
+            database.result(), embedder.result(), family, self.settings, NoiseLevel(embedder.result()), names
+        )
         if self._wants_worker:
             self._worker = Worker(self._resources)
             self._worker.start()

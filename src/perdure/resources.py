@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from perdure.embedding import Embedder
+from perdure.embedding import Embedder, NoiseLevel
 from perdure.errors import FamilyMismatch
 from perdure.settings import Settings
 from perdure.store.database import Database
@@ -21,6 +21,8 @@ class Resources:
     embedder: Embedder
     family: StoredFamily
     settings: Settings
+    noise: NoiseLevel
+    """How near a memory must be to a query to be worth injecting."""
     family_names: Mapping[int, str]
     """Names of the families that this database knows."""
 
@@ -28,14 +30,6 @@ class Resources:
         """A cosine of query and memory on the scale that all families share: 0 for unrelated, 1 for identical."""
         calibration = self.embedder.calibration
         return cosine if calibration is None else calibration.calibrated_similarity(cosine, of_query=True)
-
-    @property
-    def noise(self) -> float:
-        """The calibrated similarity that unrelated texts reach; -1, which stops nothing, for an unmeasured family."""
-        calibration = self.embedder.calibration
-        if calibration is None:
-            return -1.0
-        return calibration.calibrated_similarity(calibration.noise_level, of_query=True)
 
     def require_family(self, space: SpaceRow, state: SpaceState | None) -> None:
         """Refuses to mix embeddings: a space's memories all belong to one family.

@@ -68,12 +68,13 @@ async def prefetch(
             # Trajectory and latest message in one request: later consumers of this turn share the second vector.
             texts = list(dict.fromkeys([trajectory(history, message, cut=truncate_chars), message]))
             vectors = await resources.embedder.embed(texts, "query")
+            noise = resources.calibrated(await resources.noise.of(vectors[0]))
             lap("embedding", start)
             part, since = "database", clock.monotonic()
             asked = question(message, vectors[0])
             remaining = deadline_s - (clock.monotonic() - start)
             hits, pending = await _look_up(
-                resources, space, asked, audience=audience, limit=limit, timeout_s=max(remaining, 0.001)
+                resources, space, asked, audience=audience, limit=limit, noise=noise, timeout_s=max(remaining, 0.001)
             )
             lap("database", since)
     except TimeoutError:
@@ -90,7 +91,14 @@ async def prefetch(
 
 
 async def _look_up(
-    resources: Resources, space: SpaceRow, asked: Question, *, audience: str | None, limit: int, timeout_s: float
+    resources: Resources,
+    space: SpaceRow,
+    asked: Question,
+    *,
+    audience: str | None,
+    limit: int,
+    noise: float,
+    timeout_s: float,
 ) -> tuple[list[Hit], list[PendingItem]]:
     async def read(tx: SpaceTransaction) -> tuple[list[Hit], list[PendingItem]]:
         resources.require_family(space, await read_state(tx))
@@ -105,17 +113,17 @@ async def _look_up(
             profile=configured_profile(resources),
         )
         waiting = await recent_pending(tx, audience, PENDING_LOOKED_AT)
-        return [hit for hit in hits if _may_enter(resources, asked, hit, ranked)], _matching(asked, waiting)
+        return [hit for hit in hits if _may_enter(resources, asked, hit, ranked, noise)], _matching(asked, waiting)
 
     return await resources.database.in_space(space.id, read, timeout_s=timeout_s)
 
 
-def _may_enter(resources: Resources, asked: Question, hit: Hit, ranked: Ranked) -> bool:
+def _may_enter(resources: Resources, asked: Question, hit: Hit, ranked: Ranked, noise: float) -> bool:
     if not resources.settings.relevance_gate:
         return True
     rare = any(is_rare(ranked.document_frequencies.get(term, 0), ranked.memories) for term in hit.matched)
     candidate = Candidate(hit.similarity, rare, hit.entity_match)
-    return passes(candidate, says_something=says_something(asked.text), noise=resources.noise)
+    return passes(candidate, says_something=says_something(asked.text), noise=noise)
 
 
 def _matching(asked: Question, waiting: Sequence[Mapping[str, object]]) -> list[PendingItem]:
