@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perdure.embedding import Calibration, Kind, Matrix
-from perdure.errors import EmbeddingUnavailable
+from perdure.errors import EmbeddingFailed, EmbeddingUnavailable
 from perdure.text import terms
 from perdure.types import Family
 
@@ -21,6 +21,7 @@ CALIBRATION = Calibration(
     query_spread=0.08,
     query_identical=1.0,
     noise_level=0.25,
+    small_talk_margin=0.1,
     contradiction_distance=0.3,
     cluster_similarity=0.7,
     episode_distance=0.12,
@@ -33,14 +34,16 @@ CALIBRATION = Calibration(
 class HashedEmbedder:
     """An `Embedder` whose vectors are sums of hashed terms and letter groups, with faults on demand.
 
-    `outage` raises EmbeddingUnavailable; `hang_s` waits before answering; `poison` raises ValueError for any text that
-    holds it; `calls` counts embedded texts.
+    `outage` raises EmbeddingUnavailable, as an endpoint that is down does; `nonsense` raises EmbeddingFailed, as one
+    that answers with NaN or the wrong length does; `hang_s` waits before answering; `poison` raises ValueError for any
+    text that holds it; `calls` counts embedded texts.
     """
 
     def __init__(self, dimensions: int = 64, name: str = "hashed", calibration: Calibration | None = CALIBRATION) -> None:
         self.family = Family(f"{name}-{dimensions}", "double", name, dimensions)
         self.calibration = calibration
         self.outage = False
+        self.nonsense = False
         self.hang_s = 0.0
         self.poison: str | None = None
         self.calls = 0
@@ -51,6 +54,8 @@ class HashedEmbedder:
             await asyncio.sleep(self.hang_s)
         if self.outage:
             raise EmbeddingUnavailable("The double pretends to be unreachable.")
+        if self.nonsense:
+            raise EmbeddingFailed("The double pretends to answer with vectors of the wrong length.")
         if self.poison is not None and any(self.poison in text for text in texts):
             raise ValueError("poisoned text")
         return np.array([self._vector(text) for text in texts], np.float32).reshape(len(texts), self.family.dimensions)
