@@ -190,6 +190,14 @@ def test_folding_twice_changes_nothing_more(text: str) -> None:
     assert fold(fold(text)) == fold(text)
 
 
+def test_every_character_of_unicode_is_folded_for_good_and_never_an_error() -> None:
+    for start in range(0, 0x110000, 0x800):
+        if start != 0xD800:
+            folded = fold(" a".join(map(chr, range(start, start + 0x800))))
+            assert fold(folded) == folded
+            assert all(0 < len(term) <= MAX_TERM_CHARS for term in terms(folded))
+
+
 @given(st.text(st.characters(max_codepoint=0x17F, categories=("L", "Nd", "Zs")), max_size=40))
 def test_case_never_matters_in_latin_text(text: str) -> None:
     assert fold(text.upper()) == fold(text.lower()) == fold(text)

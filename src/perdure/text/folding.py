@@ -58,7 +58,8 @@ def _am(match: regex.Match[str]) -> str:
 
 
 def _digit(match: regex.Match[str]) -> str:
-    return str(unicodedata.decimal(match[0]))
+    # `regex` knows digits of a newer Unicode than this Python may; those stay as they are.
+    return str(unicodedata.decimal(match[0], match[0]))
 
 
 def plain(text: str) -> str:
