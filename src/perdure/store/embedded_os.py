@@ -2,7 +2,7 @@
 
 PostgreSQL refuses to run as root. Opened by root, the server therefore runs as an account without rights, and that
 account must reach its programs and its data without any directory of someone else's being opened to it
-(docs/decisions/0003-embedded-server.md). Nothing here changes the mode of a directory that Perdure did not make.
+(docs/decisions/0003). Nothing here changes the mode of a directory that Perdure did not make.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each file runs in one transaction together with the row that records it, under a lock on the table of those rows. A
 process killed midway therefore leaves nothing behind, neither half a migration nor a lock, and of two processes that
-migrate at once the second finds the work done. docs/decisions/0004 says why this is not left to a migration tool.
+migrate at once the second finds the work done. docs/decisions/0003 says why no migration tool does it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Final
 
 import psycopg
 
+from perdure.clock import wall_clock
 from perdure.errors import ConfigurationError, DatabaseUnavailable
 from perdure.store.roles import SERVING, check_versions
 
@@ -28,13 +29,15 @@ _CREATE: Final = """
     CREATE TABLE IF NOT EXISTS perdure_migrations (
         name text COLLATE "C" NOT NULL,
         checksum text NOT NULL,
-        applied_at timestamptz NOT NULL DEFAULT now(),
+        applied_at timestamptz NOT NULL,
         CONSTRAINT perdure_migrations_pkey PRIMARY KEY (name)
     )
 """
 _LOCK: Final = "LOCK TABLE perdure_migrations IN SHARE ROW EXCLUSIVE MODE"
-_RECORD: Final = "INSERT INTO perdure_migrations (name, checksum) VALUES (%s, %s)"
-_ROLES_PRESENT: Final = "SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname = ANY (%s)"
+_RECORD: Final = """
+    INSERT INTO perdure_migrations (name, checksum, applied_at) VALUES (%(name)s, %(checksum)s, %(now)s)
+"""
+_ROLES_PRESENT: Final = "SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname = ANY (%(roles)s)"
 _VECTOR: Final = "SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vector'"
 
 
@@ -131,7 +134,7 @@ def _pending(known: Sequence[Migration], applied: Mapping[str, str]) -> list[Mig
 
 def _check_prepared(conn: psycopg.Connection) -> None:
     vector = conn.execute(_VECTOR).fetchone()
-    roles = conn.execute(_ROLES_PRESENT, [list(SERVING)]).fetchone()
+    roles = conn.execute(_ROLES_PRESENT, {"roles": list(SERVING)}).fetchone()
     if vector is None or roles is None or roles[0] != len(SERVING):
         raise ConfigurationError(
             "The database lacks the extension pgvector or Perdure's roles.", hint="Run `perdure init` first."
@@ -150,7 +153,7 @@ def _make_table(conn: psycopg.Connection) -> None:
 def _run(conn: psycopg.Connection, migration: Migration) -> None:
     try:
         conn.execute(migration.sql)
-        conn.execute(_RECORD, [migration.name, migration.checksum])
+        conn.execute(_RECORD, {"name": migration.name, "checksum": migration.checksum, "now": wall_clock()})
     except psycopg.OperationalError:
         raise
     except psycopg.Error as error:

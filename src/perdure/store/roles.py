@@ -26,11 +26,17 @@ SERVING: Final = (APP, WORKER)
 OLDEST_POSTGRES: Final = 15
 OLDEST_VECTOR: Final = (0, 8)
 
-_ROLE_ATTRIBUTES: Final = "LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION PASSWORD {password}"
-_CREATE_ROLE: Final = f"CREATE ROLE {{role}} {_ROLE_ATTRIBUTES}"
+_CREATE_ROLE: Final = """
+    CREATE ROLE {role} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION PASSWORD {password}
+"""
 # An owner who is no superuser may not even repeat NOSUPERUSER, so that an existing role only gets its password.
 _SET_PASSWORD: Final = "ALTER ROLE {role} LOGIN PASSWORD {password}"  # noqa: S105
-_EXISTING_ROLES: Final = "SELECT rolname FROM pg_catalog.pg_roles WHERE rolname = ANY (%s)"
+_EXISTING_ROLES: Final = "SELECT rolname FROM pg_catalog.pg_roles WHERE rolname = ANY (%(roles)s)"
+_DATABASE_KNOWN: Final = "SELECT 1 FROM pg_catalog.pg_database WHERE datname = %(database)s"
+_CREATE_DATABASE: Final = "CREATE DATABASE {database} OWNER {owner} TEMPLATE {template}"
+_VECTOR_VERSION: Final = "SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vector'"
+_CREATE_VECTOR: Final = "CREATE EXTENSION IF NOT EXISTS vector"
+_UPDATE_VECTOR: Final = "ALTER EXTENSION vector UPDATE"
 
 _GRANTS: Final = (
     "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
@@ -38,10 +44,8 @@ _GRANTS: Final = (
     "GRANT USAGE ON SCHEMA public TO {app}, {worker}",
 )
 # In a database that is nobody else's: whoever isn't named gets nothing.
-_EXCLUSIVE: Final = (
-    "REVOKE ALL ON DATABASE {database} FROM PUBLIC",
-    "REVOKE ALL ON SCHEMA public FROM PUBLIC",
-)
+_CLOSE_DATABASE: Final = "REVOKE ALL ON DATABASE {database} FROM PUBLIC"
+_EXCLUSIVE: Final = (_CLOSE_DATABASE, "REVOKE ALL ON SCHEMA public FROM PUBLIC")
 
 # Membership counts as ownership: a member of the owner role bypasses row-level security like the owner does.
 _STANDING: Final = """
@@ -70,7 +74,7 @@ async def bootstrap_roles(
     passwords = {APP: app_password, WORKER: worker_password}
     async with owner_conn.cursor(row_factory=tuple_row) as cursor:
         try:
-            await cursor.execute(_EXISTING_ROLES, [list(SERVING)])
+            await cursor.execute(_EXISTING_ROLES, {"roles": list(SERVING)})
             existing = {str(row[0]) for row in await cursor.fetchall()}
             statements = _role_statements(owner_conn, passwords, existing)
             statements += _composed(_GRANTS, owner_conn.info.dbname)
@@ -78,14 +82,14 @@ async def bootstrap_roles(
                 await cursor.execute(statement)
         except psycopg.errors.InsufficientPrivilege as error:
             raise _needs_superuser(error) from error
-        await cursor.execute("SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vector'")
+        await cursor.execute(_VECTOR_VERSION)
         found = await cursor.fetchone()
         if found is None:
             try:
-                await cursor.execute("CREATE EXTENSION vector")
+                await cursor.execute(_CREATE_VECTOR)
             except psycopg.Error as error:
                 raise _needs_vector(error) from error
-            await cursor.execute("SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vector'")
+            await cursor.execute(_VECTOR_VERSION)
             found = await cursor.fetchone()
     check_versions(owner_conn.info.server_version // 10000, str(found[0]) if found else "0")
 
@@ -129,7 +133,7 @@ async def check_serving_role(conn: psycopg.AsyncConnection[Any]) -> None:
 def make_roles(server_url: str, passwords: Mapping[str, str]) -> str:
     """Makes the roles of a server, as its superuser; safe to repeat. Returns the server's version, such as "18.4"."""
     with psycopg.connect(server_url, autocommit=True) as conn:
-        existing = {str(row[0]) for row in conn.execute(_EXISTING_ROLES, [list(passwords)])}
+        existing = {str(row[0]) for row in conn.execute(_EXISTING_ROLES, {"roles": list(passwords)})}
         for statement in _role_statements(conn, passwords, existing):
             conn.execute(statement)
         return conn.info.parameter_status("server_version") or ""
@@ -139,20 +143,20 @@ def close_default_databases(server_url: str) -> None:
     """Keeps the serving roles of an embedded server out of the databases that initdb made."""
     with psycopg.connect(server_url, autocommit=True) as conn:
         for name in ("postgres", "template1"):
-            conn.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name)))
+            conn.execute(sql.SQL(_CLOSE_DATABASE).format(database=sql.Identifier(name)))
 
 
 def make_database(server_url: str, database: str, *, template: str = "template1") -> None:
     """Makes one empty Perdure database on a server that has the roles, as its superuser; safe to repeat."""
     with psycopg.connect(server_url, autocommit=True) as conn:
-        known = conn.execute("SELECT 1 FROM pg_catalog.pg_database WHERE datname = %s", [database]).fetchone()
+        known = conn.execute(_DATABASE_KNOWN, {"database": database}).fetchone()
         if known is None:
             parts = {"database": database, "owner": OWNER, "template": template}
             names = {key: sql.Identifier(value) for key, value in parts.items()}
-            conn.execute(sql.SQL("CREATE DATABASE {database} OWNER {owner} TEMPLATE {template}").format(**names))
+            conn.execute(sql.SQL(_CREATE_DATABASE).format(**names))
     with psycopg.connect(server_url, dbname=database, autocommit=True) as conn:
-        conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        conn.execute("ALTER EXTENSION vector UPDATE")
+        conn.execute(_CREATE_VECTOR)
+        conn.execute(_UPDATE_VECTOR)
         for statement in _composed((*_EXCLUSIVE, *_GRANTS), database):
             conn.execute(statement)
 
