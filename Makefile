@@ -15,7 +15,7 @@ export TOKENIZERS_PARALLELISM ?= false
 
 PYTHON ?=
 RUN := .venv/bin/python
-PIP := $(RUN) -m pip install --quiet --no-input --no-compile
+PIP := $(RUN) -m pip install --quiet --quiet --no-input --no-compile
 
 # The environment is made anew when its Python is gone or the checkout was moved (its scripts hold absolute paths).
 ifneq ($(shell $(RUN) -c 'import pip' 2>/dev/null && { [ ! -e .venv/.made ] || [ "$$(cat .venv/.made)" = "$$(pwd)" ]; } && echo sound),sound)
