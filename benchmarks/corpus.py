@@ -16,8 +16,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import psycopg
-from pgvector import HalfVector
+from pgvector import Bit, HalfVector
 from pgvector.psycopg import register_vector
+
+from perdure.store.sketches import signature, sketches
 
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """The newest memory of a corpus is created here; queries are asked a day later."""
@@ -169,10 +171,11 @@ COPIES: Final = {
     "memory_state": (
         "COPY memory_state (space_id, memory_id, memory_type, audience, conversation_id, salience, usefulness_score,"
         " confidence, retrieval_count, term_count, created_at, source_date, decayed_at, regressed_at, superseded_by,"
-        " superseded_at, content_hash) FROM STDIN (FORMAT BINARY)",
+        " superseded_at, content_hash, sketch, signature) FROM STDIN (FORMAT BINARY)",
         [
             *("int8", "int8", "text", "text", "text", "float4", "float4", "float4", "int4", "int4"),
             *("timestamptz", "timestamptz", "timestamptz", "timestamptz", "int8", "timestamptz", "bytea"),
+            *("bit", "bit"),
         ],
     ),
     "memory_vectors": (
@@ -199,7 +202,8 @@ def load_batch(owner: psycopg.Connection[Any], space_id: int, family_id: int, fi
     register_vector(owner)
     rows: dict[str, list[tuple[object, ...]]] = {table: [] for table in COPIES}
     counts: Counter[tuple[str, str]] = Counter()
-    for memory_id, item in enumerate(items, first_id):
+    points = sketches(np.stack([item.vector for item in items]))
+    for memory_id, (item, sketch) in enumerate(zip(items, points, strict=True), first_id):
         text = " ".join(item.words)
         tags = [item.tag] if item.tag else []
         entities = [item.entity] if item.entity else []
@@ -212,6 +216,7 @@ def load_batch(owner: psycopg.Connection[Any], space_id: int, family_id: int, fi
                 *(item.usefulness, item.confidence, item.retrieval_count, len(item.words), item.created_at),
                 *(item.source_date, item.created_at, item.created_at, first_id if item.superseded else None),
                 *(EPOCH if item.superseded else None, hashlib.sha256(f"{memory_id} {text}".encode()).digest()),
+                *(Bit(sketch), Bit(signature(item.words, entities))),
             )
         )
         rows["memory_vectors"].append((space_id, family_id, memory_id, HalfVector(item.vector)))

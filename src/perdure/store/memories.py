@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 
 from perdure.store.database import SpaceTransaction
 from perdure.store.postings import Postings, delete_postings, insert_postings
+from perdure.store.sketches import signature, sketches
 from perdure.types import Evidence, MemoryType, StoredMemory, Trust
 
 NEXT_IDS: Final = """
@@ -40,13 +41,15 @@ INSERT_MEMORIES: Final = """
 
 INSERT_STATE: Final = """
     INSERT INTO memory_state (space_id, memory_id, memory_type, audience, conversation_id, salience, confidence,
-                              term_count, pinned, created_at, source_date, decayed_at, regressed_at, content_hash)
+                              term_count, pinned, created_at, source_date, decayed_at, regressed_at, content_hash,
+                              sketch, signature)
     SELECT %(space_id)s, r.id, r.memory_type, r.audience, r.conversation_id, least(10, greatest(1, r.salience)),
            r.confidence, r.term_count, r.pinned, %(now)s, r.source_date, %(now)s, %(now)s,
-           decode(r.content_hash, 'hex')
+           decode(r.content_hash, 'hex'), r.sketch, r.signature
     FROM jsonb_to_recordset(%(rows)s) AS r (
         id bigint, memory_type text, audience text, conversation_id text, salience real, confidence real,
-        term_count integer, pinned boolean, source_date timestamptz, content_hash text)
+        term_count integer, pinned boolean, source_date timestamptz, content_hash text, sketch bit(256),
+        signature bit(512))
 """
 
 INSERT_VECTORS: Final = """
@@ -133,7 +136,8 @@ CHANGE_MEMORY: Final = """
 CHANGE_STATE: Final = """
     UPDATE memory_state
     SET salience = least(10, greatest(1, %(salience)s::real)), memory_type = %(memory_type)s, pinned = %(pinned)s,
-        term_count = %(term_count)s, content_hash = %(content_hash)s
+        term_count = %(term_count)s, content_hash = %(content_hash)s, sketch = %(sketch)s::bit(256),
+        signature = %(signature)s::bit(512)
     WHERE space_id = %(space_id)s AND memory_id = %(id)s
 """
 
@@ -242,7 +246,8 @@ async def insert_texts(tx: SpaceTransaction, texts: Sequence[NewText], family_id
     pairs = list(zip(ids, chunks, strict=True))
     rows = Jsonb([_wide_row(i, chunk, roots.get(i), numbers[i]) for i, chunk in pairs])
     await tx.execute(INSERT_MEMORIES, {"rows": rows})
-    await tx.execute(INSERT_STATE, {"rows": Jsonb([_state_row(i, chunk) for i, chunk in pairs])})
+    states = [_state_row(*pair, sketch) for pair, sketch in zip(pairs, _sketches(chunks), strict=True)]
+    await tx.execute(INSERT_STATE, {"rows": Jsonb(states)})
     await insert_vectors(tx, family_id, [(i, chunk.vector) for i, chunk in pairs])
     await insert_postings(tx, [Postings(i, chunk.terms, chunk.entity_keys, chunk.facets) for i, chunk in pairs])
     await add_evidence(tx, [(i, evidence) for i, chunk in pairs for evidence in chunk.evidence])
@@ -372,6 +377,8 @@ async def change(tx: SpaceTransaction, before: MemoryRow, after: NewMemory, keys
             "pinned": after.pinned,
             "term_count": len(after.terms),
             "content_hash": after.content_hash,
+            "sketch": _sketches([after])[0],
+            "signature": signature(after.terms, after.entity_keys),
         },
     )
     await insert_postings(tx, [keys[1]])
@@ -420,7 +427,14 @@ def _wide_row(memory_id: int, chunk: NewMemory, chunk_of: int | None, chunk_no: 
     }
 
 
-def _state_row(memory_id: int, chunk: NewMemory) -> dict[str, object]:
+def _sketches(chunks: Sequence[NewMemory]) -> list[str | None]:
+    """One sketch per chunk; None for a chunk that has no vector yet."""
+    known = [chunk.vector for chunk in chunks if chunk.vector is not None]
+    found = iter(sketches(np.stack(known)) if known else ())
+    return [None if chunk.vector is None else next(found) for chunk in chunks]
+
+
+def _state_row(memory_id: int, chunk: NewMemory, sketch: str | None) -> dict[str, object]:
     return {
         "id": memory_id,
         "memory_type": chunk.memory_type,
@@ -432,6 +446,8 @@ def _state_row(memory_id: int, chunk: NewMemory) -> dict[str, object]:
         "pinned": chunk.pinned,
         "source_date": chunk.source_date.isoformat(),
         "content_hash": chunk.content_hash.hex(),
+        "sketch": sketch,
+        "signature": signature(chunk.terms, chunk.entity_keys),
     }
 
 

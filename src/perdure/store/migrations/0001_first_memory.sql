@@ -99,6 +99,8 @@ CREATE TABLE memory_state (
     content_hash bytea NOT NULL,
     prior_band smallint GENERATED ALWAYS AS (floor(200 * (0.1 * salience + 0.15 * usefulness_score + 0.03 * confidence
         + 0.02 * ln((retrieval_count + 1)::double precision)))) STORED,
+    sketch bit(256),
+    signature bit(512),
     CONSTRAINT memory_state_pkey PRIMARY KEY (space_id, memory_id),
     CONSTRAINT memory_state_memory_fkey FOREIGN KEY (space_id, memory_id)
         REFERENCES memories (space_id, id) ON DELETE CASCADE,
@@ -116,9 +118,14 @@ CREATE TABLE memory_state (
 COMMENT ON COLUMN memory_state.superseded_at IS
     'null = live; superseded_by names the successor for as long as that one exists';
 
+COMMENT ON COLUMN memory_state.sketch IS 'where the vector points, to choose candidates by: see store/sketches.py';
+COMMENT ON COLUMN memory_state.signature IS 'one bit per term and entity, to choose candidates by: see store/sketches.py';
+
 -- What a memory is worth whatever the query, in steps of 0.005: steps, so that an update that hardly changes it touches
--- no index. The weights are the mission's; ranking by other weights scales the bound it looks for.
-CREATE INDEX memory_state_prior ON memory_state (space_id, prior_band DESC, memory_id) WHERE superseded_by IS NULL;
+-- no index. The weights are the mission's; ranking by other weights scales the bound it looks for. The included columns
+-- let one scan of the index judge thousands of rows.
+CREATE INDEX memory_state_prior ON memory_state (space_id, prior_band DESC, memory_id)
+    INCLUDE (memory_type, audience, sketch, signature) WHERE superseded_by IS NULL;
 CREATE INDEX memory_state_type ON memory_state (space_id, memory_type, memory_id);
 
 -- Exact duplicates: unique per space and audience among live rows.
@@ -135,16 +142,11 @@ CREATE TABLE memory_vectors (
     family_id bigint NOT NULL,
     memory_id bigint NOT NULL,
     embedding halfvec NOT NULL,
-    sketch bit varying GENERATED ALWAYS AS (
-        CASE WHEN vector_dims(embedding) > 960 THEN binary_quantize(embedding)::bit varying END) STORED,
     CONSTRAINT memory_vectors_pkey PRIMARY KEY (space_id, family_id, memory_id),
     CONSTRAINT memory_vectors_memory_fkey FOREIGN KEY (space_id, memory_id)
         REFERENCES memories (space_id, id) ON DELETE CASCADE,
     CONSTRAINT memory_vectors_normalised CHECK (l2_norm(embedding) BETWEEN 0.98 AND 1.02)
 );
-
-COMMENT ON COLUMN memory_vectors.sketch IS
-    'the signs of a vector too long to be stored within its row: a distance good enough to choose candidates by';
 
 -- Postings. No foreign key: a check per posting would cost more than the posting; the store removes them with their
 -- memory, by the terms that search_text spells out.

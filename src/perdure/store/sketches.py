@@ -1,0 +1,58 @@
+"""Two short bit strings per memory that let one index scan judge thousands of rows: where it points, what it says.
+
+Both are only used to choose candidates; what is chosen is then ranked by the exact distance and the exact lexical
+score. They lie in memory_state and in its index of what a memory is worth. A row without them is judged as unrelated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+SKETCH_BITS: Final = 256
+"""Length of `memory_state.sketch`: the angle between two vectors comes out to within about 0.1 radian."""
+
+SIGNATURE_BITS: Final = 512
+"""Length of `memory_state.signature`: a text of 20 terms sets 4 % of the bits."""
+
+
+def sketches(vectors: npt.NDArray[np.float32]) -> list[str]:
+    """The sketch of each row of `vectors` (n × dimensions), as the text of a bit string.
+
+    Bit i says on which side of a hyperplane the vector lies, so that two vectors differ in a share of the bits that
+    grows with the angle between them (Charikar 2002). The planes depend on nothing but the dimensions.
+    """
+    sides = vectors @ _planes(vectors.shape[-1]) > 0
+    return ["".join("1" if side else "0" for side in row) for row in sides]
+
+
+def term_position(term: str) -> int:
+    """The bit of a signature that stands for a term."""
+    return crc32(term.encode()) % SIGNATURE_BITS
+
+
+def entity_position(key: str) -> int:
+    """The bit of a signature that stands for an entity key."""
+    return crc32(b"entity " + key.encode()) % SIGNATURE_BITS
+
+
+def signature(terms: Iterable[str], entity_keys: Iterable[str]) -> str:
+    """The signature of a memory with these terms and entities, as the text of a bit string."""
+    bits = bytearray(b"0" * SIGNATURE_BITS)
+    for position in {*map(term_position, terms), *map(entity_position, entity_keys)}:
+        bits[position] = ord("1")
+    return bits.decode()
+
+
+@lru_cache(maxsize=8)
+def _planes(dimensions: int) -> npt.NDArray[np.float32]:
+    """The hyperplanes, as columns of ±1. From a hash and not a random generator: they must never change."""
+    seed = hashlib.shake_256(f"perdure sketch {dimensions}".encode()).digest(dimensions * SKETCH_BITS // 8)
+    bits = np.unpackbits(np.frombuffer(seed, dtype=np.uint8)).reshape(dimensions, SKETCH_BITS)
+    return bits.astype(np.float32) * 2 - 1
