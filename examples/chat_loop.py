@@ -13,7 +13,9 @@ from perdure import Memory
 
 async def chat(system: str, context: str, messages: list[dict[str, str]]) -> str:
     """Stands in for a call to your model."""
-    return f"[system] {system[:60]}…\n[context]\n{context or '(nothing recalled)'}\n[you said] {messages[-1]['content']}"
+    return (
+        f"[system] {system[:60]}…\n[context]\n{context or '(nothing recalled)'}\n[you said] {messages[-1]['content']}"
+    )
 
 
 async def main() -> None:

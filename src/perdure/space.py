@@ -19,8 +19,9 @@ from perdure.errors import NotFound
 from perdure.ingest import BatchReport, Changes, Draft, DrainReport, Receipt, ToolResult
 from perdure.resources import Resources
 from perdure.rules.facets import facet_keys
+from perdure.store.changes import read_history
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import list_ids, read_evidence, read_history, read_rows
+from perdure.store.memories import list_ids, read_evidence, read_rows
 from perdure.store.queue import backlog, count_failed
 from perdure.store.spaces import SpaceRow, read_state
 from perdure.text import require_text

@@ -80,9 +80,7 @@ async def test_the_worker_role_finds_work_but_reads_no_content(space: Space, url
 
 
 async def test_an_owner_url_is_refused_for_serving(urls, embedder: HashedEmbedder) -> None:
-    memory = Memory.open(
-        database_url=urls.owner, database_worker_url=urls.worker, embedder=embedder, worker=False
-    )
+    memory = Memory.open(database_url=urls.owner, database_worker_url=urls.worker, embedder=embedder, worker=False)
     with pytest.raises(ConfigurationError):
         await memory
 
@@ -153,5 +151,3 @@ async def test_another_embedding_model_is_refused_for_a_space_that_has_memories(
         fresh = other.space(f"{space.name}-fresh")
         await fresh.save("a space of its own is fine")
         assert (await fresh.stats()).family == "another-32"
-
-

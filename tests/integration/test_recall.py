@@ -42,7 +42,9 @@ async def test_the_memory_that_a_turn_needs_comes_first_with_the_reason(filled: 
     assert set(recall.timings_ms) == {"embedding", "database", "total"}
 
 
-@pytest.mark.parametrize("turn", ["hi", "ok thanks", "good night!", "👍", "haha yes", "谢谢", "gracias, hasta luego", "ok"])
+@pytest.mark.parametrize(
+    "turn", ["hi", "ok thanks", "good night!", "👍", "haha yes", "谢谢", "gracias, hasta luego", "ok"]
+)
 async def test_a_turn_that_says_nothing_injects_nothing(filled: Space, turn: str) -> None:
     await filled.save("ok thanks")
     await filled.save("good night!")
@@ -90,9 +92,7 @@ async def test_the_vector_follows_the_trajectory_and_the_words_the_current_messa
     assert set().union(*matched.values()) == {"rent"}
 
 
-async def test_an_embedder_that_hangs_costs_the_deadline_and_no_more(
-    filled: Space, embedder: HashedEmbedder
-) -> None:
+async def test_an_embedder_that_hangs_costs_the_deadline_and_no_more(filled: Space, embedder: HashedEmbedder) -> None:
     embedder.hang_s = 30
     start = time.perf_counter()
     recall = await filled.recall("When does the landlord raise the rent?", deadline_s=0.3)

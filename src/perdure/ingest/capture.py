@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from perdure.errors import Conflict
+from perdure.ingest.outcomes import outcome_from_data, outcome_to_data
 from perdure.rules.fencing import strip_fenced
-from perdure.rules.outcomes import outcome_from_data, outcome_to_data
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import enqueue, find_operation, remember_operation, set_outcome
 from perdure.text import has_letter_or_digit, require_text

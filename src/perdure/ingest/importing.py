@@ -85,12 +85,12 @@ async def import_batch(
         if message.external_id not in known:
             fresh.setdefault(message.external_id, message)
     drafts: dict[str, Draft] = {}
-    refused: list[InvalidInput] = []
+    refused: dict[str, InvalidInput] = {}
     for message in fresh.values():
         try:
             text = require_text(message.text)
         except InvalidInput as error:
-            refused.append(error if message.line is None else error.at_line(message.line))
+            refused[message.external_id] = error if message.line is None else error.at_line(message.line)
             continue
         if has_letter_or_digit(text):
             drafts[message.external_id] = _draft(message, text, label, audience)
@@ -102,13 +102,14 @@ async def import_batch(
         again = await processed(tx, label, list(drafts))
         todo = [text for external_id, text in zip(drafts, texts, strict=True) if external_id not in again]
         outcomes = await write_texts(tx, resources, space, todo)
-        await mark_processed(tx, label, list(fresh))
+        # What was refused stays unmarked: mended in the file, it is imported next time.
+        await mark_processed(tx, label, [external_id for external_id in fresh if external_id not in refused])
         stored = sum(isinstance(outcome, Stored) for outcome in outcomes)
         return BatchReport(stored, len(outcomes) - stored, len(messages) - len(fresh) + len(again))
 
     report = await resources.database.in_space(space.id, write)
     empty = len(fresh) - len(drafts) - len(refused)
-    return replace(report, empty=empty, refused=tuple(refused))
+    return replace(report, empty=empty, refused=tuple(refused.values()))
 
 
 def _draft(message: Message, text: str, label: str, audience: str | None) -> Draft:

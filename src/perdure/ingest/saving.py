@@ -8,23 +8,13 @@ from dataclasses import dataclass, replace
 from perdure.errors import Conflict, InvalidInput, NotFound
 from perdure.ingest.capture import first_outcome, operation_fingerprint
 from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.outcomes import outcome_to_data
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
 from perdure.rules.facets import facet_keys
-from perdure.rules.outcomes import outcome_to_data
+from perdure.store.changes import change, erase, pin, write_history
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import (
-    MemoryRow,
-    change,
-    delete_vectors,
-    erase,
-    find_duplicates,
-    insert_vectors,
-    pin,
-    read_rows,
-    siblings,
-    write_history,
-)
+from perdure.store.memories import MemoryRow, delete_vectors, find_duplicates, insert_vectors, read_rows, siblings
 from perdure.store.postings import Postings
 from perdure.store.queue import remember_operation, set_outcome
 from perdure.store.spaces import SpaceRow, lock_space

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from perdure.rules.outcomes import outcome_from_data, outcome_to_data
+from perdure.ingest.outcomes import outcome_from_data, outcome_to_data
 from perdure.types import Failed, Merged, Nothing, Outcome, Pending, Stored, Superseded
 
 OUTCOMES = [Stored((1, 2)), Merged(3), Superseded(old=4, new=5), Nothing("empty"), Pending(6), Failed("third attempt")]
