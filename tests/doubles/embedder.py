@@ -39,7 +39,9 @@ class HashedEmbedder:
     text that holds it; `calls` counts embedded texts.
     """
 
-    def __init__(self, dimensions: int = 64, name: str = "hashed", calibration: Calibration | None = CALIBRATION) -> None:
+    def __init__(
+        self, dimensions: int = 64, name: str = "hashed", calibration: Calibration | None = CALIBRATION
+    ) -> None:
         self.family = Family(f"{name}-{dimensions}", "double", name, dimensions)
         self.calibration = calibration
         self.outage = False

