@@ -35,7 +35,7 @@ class Settings(BaseSettings):
     database_owner_url: SecretStr | None = None
     database_pool_size: int = Field(default=8, ge=1, le=100)
     database_prepare: bool = True
-    """False behind a PgBouncer older than 1.21 (sql-rules 24)."""
+    """False behind a PgBouncer older than 1.21 (docs/sql.md, rule 24)."""
     database_timeout_s: float = Field(default=30.0, gt=0, le=600)
 
     embedder: str = "local"

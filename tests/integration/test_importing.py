@@ -67,6 +67,13 @@ async def test_the_same_words_at_another_time_are_one_memory_with_the_evidence_o
     assert [e.external_id for e in await space.evidence(stored.id)] == ["m1", "m3"]
 
 
+async def test_a_message_without_a_time_is_dated_by_its_import(space: Space) -> None:
+    await space.import_messages([Message("m1", "no idea when")], source="chat")
+    (stored,) = await space.list()
+    assert stored.source_date <= stored.created_at
+    assert stored.created_at - stored.source_date < timedelta(minutes=5)
+
+
 async def test_ids_belong_to_their_source(space: Space) -> None:
     await space.import_messages([message(1, "from the first chat")], source="one")
     report = await space.import_messages([message(1, "from the second chat")], source="two")

@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 
 import pytest
+
 from perdure import (
     Conflict,
     EmbeddingUnavailable,
@@ -15,10 +16,9 @@ from perdure import (
     Merged,
     NotFound,
     Space,
-    Stored,
     SpaceStats,
+    Stored,
 )
-
 from tests.doubles.embedder import HashedEmbedder
 
 LONG = "\n\n".join(f"Paragraph {n}: " + "the river was high and the road was closed again. " * 6 for n in range(12))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import groupby
 
 from perdure.errors import InvalidInput
@@ -76,10 +77,10 @@ async def import_batch(
     label = f"import:{source}"
     ids = [message.external_id for message in messages]
 
-    async def read(tx: SpaceTransaction) -> set[str]:
-        return await processed(tx, label, ids)
+    async def read(tx: SpaceTransaction) -> tuple[set[str], datetime]:
+        return await processed(tx, label, ids), tx.now
 
-    known = await resources.database.in_space(space.id, read)
+    known, now = await resources.database.in_space(space.id, read)
     fresh: dict[str, Message] = {}
     for message in messages:
         if message.external_id not in known:
@@ -93,7 +94,7 @@ async def import_batch(
             refused[message.external_id] = error if message.line is None else error.at_line(message.line)
             continue
         if has_letter_or_digit(text):
-            drafts[message.external_id] = _draft(message, text, label, audience)
+            drafts[message.external_id] = _draft(message, text, label, audience, now)
     texts = await prepare(list(drafts.values()), resources.embedder, resources.settings.max_chunk_bytes)
 
     async def write(tx: SpaceTransaction) -> BatchReport:
@@ -112,17 +113,18 @@ async def import_batch(
     return replace(report, empty=empty, refused=tuple(refused.values()))
 
 
-def _draft(message: Message, text: str, label: str, audience: str | None) -> Draft:
+def _draft(message: Message, text: str, label: str, audience: str | None, now: datetime) -> Draft:
     by_assistant = message.speaker is not None and message.speaker.casefold() in ASSISTANT_NAMES
-    assert message.occurred_at is not None
+    # A message without a time is dated by its import: nothing better is known.
+    occurred_at = message.occurred_at or now
     return Draft(
         text=text,
         source=label,
         trust=Trust.ASSISTANT if by_assistant else Trust.USER,
-        source_date=message.occurred_at,
+        source_date=occurred_at,
         speaker=message.speaker,
         audience=audience,
         conversation_id=message.conversation_id,
-        evidence=(Evidence(label, message.external_id, message.speaker, message.occurred_at, text[:500]),),
+        evidence=(Evidence(label, message.external_id, message.speaker, occurred_at, text[:500]),),
         made_by="import-1",
     )

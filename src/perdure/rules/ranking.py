@@ -108,7 +108,7 @@ def recency(age_days: float, half_life_days: float = 30.0) -> float:
 
 
 def rank(profile: RankingProfile, signals: Signals) -> Rank:
-    """The formula of `spec/stream-memory.md` 3.1 for one memory.
+    """The formula of the mission (docs/mission.md) for one memory.
 
     The terms are named relevance, text, salience, usefulness, recency, confidence, popularity, entity and neighbours;
     their sum is the total.

@@ -29,5 +29,5 @@ class DueSpace:
 
 
 async def find_due_spaces(tx: Transaction, limit: int = 1000) -> list[DueSpace]:
-    """Spaces with due rows, the one that has waited longest first; takes no lock (sql-rules 20a)."""
+    """Spaces with due rows, the one that has waited longest first; takes no lock (docs/sql.md, rule 20a)."""
     return [DueSpace(**row) for row in await tx.fetch_all(FIND_DUE_SPACES, {"limit": limit})]

@@ -2,7 +2,7 @@
 
 Every statement of a space runs inside `Database.in_space`, which binds row-level security with SET LOCAL, asserts it,
 and reads the database's time once. Nothing else in Perdure opens a transaction on a space's tables. No session state is
-left behind, so the same code runs behind PgBouncer in transaction mode (spec/sql-rules.md, rules 23 to 25).
+left behind, so the same code runs behind PgBouncer in transaction mode (docs/sql.md, rules 23 to 25).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BEGIN_GLOBAL: Final = """
 """
 
 # Worth another try as a whole: deadlock, serialisation failure, lock timeout, and a connection that went away
-# (sql-rules 19). Compared by SQLSTATE, never by text.
+# (docs/sql.md, rule 19). Compared by SQLSTATE, never by text.
 RETRYABLE_STATES: Final = frozenset({"40P01", "40001", "55P03", "08006", "08003", "57P01", "57P02", "57P03"})
 RETRY_ATTEMPTS: Final = 5
 DEFAULT_TIMEOUT_S: Final = 30.0
@@ -78,7 +78,7 @@ class Transaction:
     async def fetch_all(
         self, statement: Statement, params: Mapping[str, object] | None = None, *, prepare: bool | None = None
     ) -> list[dict[str, Any]]:
-        """Rows as dictionaries. `prepare=False` keeps a ranking statement on custom plans (sql-rules c)."""
+        """Rows as dictionaries. `prepare=False` keeps a ranking statement on custom plans (docs/sql.md, rule c)."""
         cursor = await self._connection.execute(_composable(statement), self._with(params), prepare=prepare)
         return await cursor.fetchall()
 

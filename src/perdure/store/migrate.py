@@ -99,7 +99,7 @@ def schema_version(owner_url: str) -> str | None:
 
 @contextmanager
 def _connect(owner_url: str) -> Iterator[psycopg.Connection]:
-    """One direct connection, not of a pool (sql-rules 8)."""
+    """One direct connection, not of a pool (docs/sql.md, rule 8)."""
     try:
         with psycopg.connect(owner_url, autocommit=True, prepare_threshold=None) as conn:
             yield conn

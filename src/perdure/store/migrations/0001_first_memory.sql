@@ -1,4 +1,4 @@
--- The first schema. Conventions: spec/sql-rules.md. space_id comes first in every key; ids are handed out as
+-- The first schema. Conventions: docs/sql.md. space_id comes first in every key; ids are handed out as
 -- (space_id, id); every constraint has a name; row-level security separates spaces.
 
 -- Global tables: small, outside row-level security, reference tables on a cluster. -------------------------------
