@@ -14,7 +14,7 @@ IDLE = """
 """
 TELLING = """
     Is Ada vegan? | When is the dentist? | mi coche está roto | 我喜欢爬山 | 房租什么时候涨？ | ครอบครัวของฉัน | asdf qwer
-    ok, Tuesday then | thanks for the peanuts | Wo ist mein Fahrrad? | где мой велосипед | 4471 | C++ | شقة جديدة
+    ok, Tuesday then | thanks for the peanuts | Wo ist mein Fahrrad? | где мой велосипед | 4471 | C++ oder Rust | شقة جديدة
     good night Berlin | 猫 | 私の犬
 """
 

@@ -17,7 +17,7 @@ _WORDS: Final = """
     sure fine good great nice cool awesome perfect lovely amazing wow oh ah aha hmm hm mm mhm uh um lol lmao
     rofl haha hahaha hehe hah xd omg right alright exactly indeed true agreed deal done sorry oops please
     pls well anyway maybe guess np worries problem much lot day one sounds sound see got it know mate buddy
-    dear see hola buenas buenos dias tardes noches gracias muchas vale si claro bueno bien perfecto genial
+    dear see hola buenas buenos dias tardes noches gracias muchas tal vale si claro bueno bien perfecto genial
     adios chao chau hasta luego jaja jajaja jeje oye venga nada abrazo besos hallo moin servus tschuss danke
     schon bitte gut guten morgen tag abend nacht genau klar super toll prima jo ne nee naja achso echt okay
     alles bonjour bonsoir salut coucou merci beaucoup oui non daccord parfait bien super bonne nuit soiree
