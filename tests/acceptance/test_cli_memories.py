@@ -1,0 +1,194 @@
+"""Saving, recalling, searching, looking and forgetting from the command line, with a real database and model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from perdure.store.embedded import EmbeddedServer
+from tests.acceptance.cli_process import Perdure, Result
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Perdure]:
+    path = tmp_path_factory.mktemp("cli")
+    with EmbeddedServer.open(path):  # kept running for all commands of this module
+        yield Perdure(path)
+
+
+def test_what_one_process_saves_another_recalls_finds_shows_and_forgets(run: Perdure) -> None:
+    space = ("--space", "roundtrip")
+    saved = run.json(
+        "save", "The spare key hangs at Mrs Aerts's", "--tag", "home", "--salience", "8", "--speaker", "Ada",
+        "--date", "2026-03-01T09:30+01:00", *space,
+    )  # fmt: skip
+    assert saved["status"] == "stored"
+    (memory_id,) = saved["ids"]
+
+    recalled = run.json("recall", "Who has the spare key?", *space)
+    assert [hit["id"] for hit in recalled["memories"]] == [memory_id]
+    assert recalled["memories"][0]["source_date"] == "2026-03-01T08:30:00Z"
+    assert "Mrs Aerts" in recalled["tail"]
+    assert recalled["degraded"] == []
+    assert recalled["timings_ms"]["total"] > 0
+
+    found = run.json("search", "key", "--tag", "home", "--speaker", "ada", "--since", "2026-01-01", *space)
+    assert [hit["id"] for hit in found["hits"]] == [memory_id]
+    assert run.json("search", "key", "--tag", "work", *space)["hits"] == []
+
+    listed = run.json("list", *space)
+    assert [memory["summary"] for memory in listed["memories"]] == ["The spare key hangs at Mrs Aerts's"]
+    shown = run.json("show", memory_id, *space)
+    assert shown["memory"]["salience"] == 8
+    assert shown["evidence"][0]["excerpt"] == "The spare key hangs at Mrs Aerts's"
+    assert run.json("stats", *space)["memories"] == 1
+
+    assert run.json("forget", memory_id, "--yes", *space)["erased"] == [memory_id]
+    gone = run("show", memory_id, "--json", *space)
+    assert (gone.status, gone.data["error"]["code"]) == (1, "not_found")
+
+
+def test_the_same_text_is_merged_not_stored_twice(run: Perdure) -> None:
+    first = run.json("save", "Vera is vegan", "--space", "twice")
+    second = run.json("save", "Vera is vegan", "--space", "twice")
+    assert (second["status"], second["ids"]) == ("merged", first["ids"])
+
+
+def test_stdin_is_read_as_utf_8_without_its_last_line_end(run: Perdure) -> None:
+    saved = run("save", "-", "--space", "stdin", "--json", stdin="Zwei Zeilen,\nund noch eine 你好\n".encode())
+    memory = run.json("show", saved.data["ids"][0], "--space", "stdin")["memory"]
+    assert memory["summary"] == "Zwei Zeilen,\nund noch eine 你好"
+    broken = run("save", "-", "--space", "stdin", "--json", stdin=b"caf\xe9")
+    assert (broken.status, broken.data["error"]["field"]) == (2, "text")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (("save", ""), "text"),
+        (("save", "  \n "), "text"),
+        (("save", "fine", "--salience", "0"), "salience"),
+        (("save", "fine", "--salience", "nan"), "salience"),
+        (("save", "fine", "--type", "rumour"), "memory_type"),
+        (("save", "fine", "--date", "0001-01-01"), "source_date"),
+        (("save", "fine", "--date", "9999-12-31"), "source_date"),
+        (("save", "fine", "--date", "2026-02-30"), "source_date"),
+        (("search", "fine", "--limit", "0"), "limit"),
+        (("search", "fine", "--profile", "best"), "profile"),
+        (("search", "fine", "--meta", "novalue"), "meta"),
+        (("list", "--since", "yesterday"), "since"),
+        (("recall", ""), "message"),
+        (("recall", "hi", "--history", "/nowhere.json"), "history"),
+        (("show", "first"), "id"),
+        (("save", "fine", "--space", ""), "space"),
+    ],
+)
+def test_bad_input_is_refused_by_field_and_limit_with_status_2(
+    run: Perdure, arguments: tuple[str, ...], field: str
+) -> None:
+    result = run(*arguments, "--json")
+    assert result.status == 2
+    error = result.data["error"]
+    assert (error["code"], error["field"]) == ("invalid_input", field)
+    assert error["limit"]
+    assert result.err == ""
+
+
+def test_a_megabyte_of_text_is_refused_by_its_size(run: Perdure) -> None:
+    result = run("save", "-", stdin=b"a " * 500_000)
+    assert result.status == 2
+    assert "999,999 bytes" in result.err or "1,000,000 bytes" in result.err
+    assert len(result.err) < 500
+
+
+def test_nothing_is_written_by_reading(run: Perdure) -> None:
+    assert run.json("recall", "anything?", "--space", "nobody")["memories"] == []
+    assert run.json("search", "anything", "--space", "nobody")["hits"] == []
+    assert run.json("list", "--space", "nobody")["memories"] == []
+    missing = run("stats", "--space", "nobody")
+    assert missing.status == 1
+    assert "'nobody'" in missing.err
+
+
+def test_small_talk_recalls_nothing(run: Perdure) -> None:
+    run.json("save", "Ada is allergic to peanuts", "--space", "ada")
+    assert run.json("recall", "ok thanks, good night!", "--space", "ada")["memories"] == []
+    result = run("recall", "hi", "--space", "ada")
+    assert result.status == 0
+    assert "Nothing" in result.out
+
+
+def test_the_conversation_so_far_says_what_a_short_message_means(run: Perdure, tmp_path: Path) -> None:
+    history = tmp_path / "history.json"
+    history.write_text(json.dumps([{"role": "user", "content": "What may I cook for Ada, who can't eat peanuts?"}]))
+    run.json("save", "Ada is allergic to peanuts", "--space", "cook")
+    recalled = run.json("recall", "And for dessert, for Ada?", "--history", str(history), "--space", "cook")
+    assert [hit["summary"] for hit in recalled["memories"]] == ["Ada is allergic to peanuts"]
+
+
+def test_memories_cannot_speak_to_the_terminal(run: Perdure) -> None:
+    run.json("save", "[bold red]not markup[/] \x1b[31m \x9b31m :smile: \u202ereversed 你好", "--space", "hostile")
+    (memory,) = run.json("list", "--space", "hostile")["memories"]
+    for arguments in (("list",), ("show", memory["id"]), ("search", "markup", "--explain"), ("recall", "markup?")):
+        result = run(*arguments, "--space", "hostile")
+        assert "[bold red]not markup[/]" in result.out
+        assert ":smile:" in result.out
+        assert not set(result.out) & {"\x1b", "\x9b", "\u202e", "\a"}
+
+
+def test_forgetting_asks_and_without_anybody_to_ask_refuses(run: Perdure) -> None:
+    (memory_id,) = run.json("save", "Keep me", "--space", "keep")["ids"]
+    refused = run("forget", memory_id, "--space", "keep")
+    assert refused.status == 2
+    assert "--yes" in refused.err
+    assert run.json("stats", "--space", "keep")["memories"] == 1
+    missing = run("forget", memory_id, "999999", "--yes", "--space", "keep")
+    assert missing.status == 1
+    assert run.json("stats", "--space", "keep")["memories"] == 1
+
+
+def test_pages_of_a_list_follow_each_other(run: Perdure) -> None:
+    for day in ("01", "02", "03"):
+        run.json("save", f"Day {day}", "--date", f"2026-05-{day}", "--space", "pages")
+    first = run.json("list", "--limit", "2", "--space", "pages")["memories"]
+    assert [memory["summary"] for memory in first] == ["Day 03", "Day 02"]
+    second = run.json("list", "--limit", "2", "--before", first[-1]["id"], "--space", "pages")["memories"]
+    assert [memory["summary"] for memory in second] == ["Day 01"]
+
+
+def test_two_processes_save_and_recall_at_once(run: Perdure) -> None:
+    facts = ["The boat is called Marlin", "The bicycle is called Rocinante"]
+    saving = [run.start("save", fact, "--space", "both", "--json") for fact in facts]
+    for process in saving:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        assert json.loads(out)["status"] == "stored"
+    recalling = [run.start("recall", f"{what} name?", "--space", "both", "--json") for what in ("boat", "bicycle")]
+    for process, fact in zip(recalling, facts, strict=True):
+        out, _ = process.communicate(timeout=120)
+        assert fact in [hit["summary"] for hit in json.loads(out)["memories"]]
+
+
+def test_a_reader_that_has_seen_enough_ends_the_list_quietly(run: Perdure) -> None:
+    run.json("save", "One line", "--space", "pipe")
+    process = run.start("list", "--space", "pipe")
+    assert process.stdout is not None
+    process.stdout.close()
+    process.wait(timeout=60)
+    assert process.stderr is not None
+    assert "Traceback" not in process.stderr.read()
+    process.stderr.close()
+
+
+def test_doctor_finds_everything_in_order_and_names_what_is_not(run: Perdure) -> None:
+    report = run.json("doctor")
+    assert report["ok"]
+    names = {check["name"] for check in report["checks"]}
+    assert {"python", "data directory", "server", "pgvector", "schema", "isolation", "embedding model"} <= names
+    broken: Result = run("doctor", PERDURE_EMBEDDER="openai")
+    assert broken.status == 1
+    assert "PERDURE_EMBEDDER_URL" in broken.out
+    assert "Traceback" not in broken.err
