@@ -44,6 +44,8 @@ def foreign(tmp_path: Path) -> str:
         conn.execute("DROP ROLE perdure_app, perdure_worker, perdure_owner")
         conn.execute("CREATE ROLE alice LOGIN CREATEROLE PASSWORD 'it''s 100%'")
         conn.execute("CREATE DATABASE notes OWNER alice")
+    with psycopg.connect(server.url("perdure_admin", _password(server), "notes"), autocommit=True) as conn:
+        conn.execute("CREATE EXTENSION vector")
     return server.url("alice", "it's 100%", "notes")
 
 

@@ -65,7 +65,9 @@ def described(error: BaseException) -> tuple[dict[str, object], int]:
     if isinstance(error, PerdureError):
         return error_data(error), error.exit_status
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return {"code": "interrupted", "message": "Stopped.", "hint": getattr(error, "hint", None)}, INTERRUPTED
+        # click turns what Ctrl-C raises into an Abort that it causes.
+        hint = getattr(error, "hint", None) or getattr(error.__cause__, "hint", None)
+        return {"code": "interrupted", "message": "Stopped.", "hint": hint}, INTERRUPTED
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "perdure"

@@ -1,0 +1,149 @@
+"""`perdure eval`: retrieval measured on a set of questions, beside plain BM25, plain cosine and both fused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from perdure.cli.call import Call, common, run_async
+from perdure.cli.failing import error_data
+from perdure.cli.printing import Screen, one_line, tell
+from perdure.cli.progress import QUIET_S
+from perdure.clock import DatabaseClock
+from perdure.errors import InvalidInput
+from perdure.rules.profiles import PROFILES
+
+if TYPE_CHECKING:
+    from perdure.evaluation import Choice, EvaluationSet, Format, Part, Report, Skipped
+    from perdure.rules.ranking import RankingProfile
+    from perdure.settings import Settings
+
+KNOWN_SETS: Final = ("locomo", "longmemeval")
+TOLD_REFUSALS: Final = 20
+KEPT_REFUSALS: Final = 1000
+"""Refusals that `--json` lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a run keeps things: vectors, answers of unfinished runs, and the database, apart from the user's own."""
+
+    cache: Path
+    database: Path
+
+
+class EvaluationInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a run."""
+
+    hint = "What was embedded, imported and answered is kept. The same command goes on from there."
+
+
+@click.command("eval", short_help="Measure retrieval on a set of questions.")
+@click.argument("what", metavar="{locomo,longmemeval,FILE}")
+@click.option("--data", type=click.Path(path_type=Path), metavar="PATH", help="The set's file, or the folder it is in.")
+@click.option("--profile", metavar="NAME", help="Ranking profile to measure. [default: the configured one]")
+@click.option(
+    "--cache",
+    type=click.Path(path_type=Path),
+    metavar="DIRECTORY",
+    help="Embeddings and imported conversations, kept between runs. [default: eval in the platform's cache directory]",
+)
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only N questions, spread over the set.")
+@click.option("--part", type=click.Choice(("even", "odd")), help="Only every other conversation, counted from 0.")
+@common
+def evaluate(
+    call: Call,
+    *,
+    what: str,
+    data: Path | None,
+    profile: str | None,
+    cache: Path | None,
+    sample: int | None,
+    part: str | None,
+) -> None:
+    """Measure retrieval on LoCoMo, LongMemEval, or a FILE of JSON lines with messages and queries.
+
+    Every turn becomes a memory, every conversation a space, in a database of the evaluation's own; no language model
+    is used. With --space only the conversation of that name is measured. Interrupt it whenever you like: the same
+    command goes on where it stopped. docs/evaluation.md explains the figures.
+    """
+    from perdure.evaluation import Choice, read_set  # noqa: PLC0415 - loads the readers and numpy
+    from perdure.settings import load_settings  # noqa: PLC0415
+
+    settings = load_settings()
+    ranking = _profile(profile or settings.ranking_profile)
+    path, kind = _source(what, data)
+    choice = Choice(sample, part, call.space_name if call.space_given else None)  # type: ignore[arg-type]
+    chosen = read_set(path, kind, choice)
+    try:
+        report = run_async(_measure(settings, _places(call, cache, settings), chosen, ranking))
+    except KeyboardInterrupt:
+        raise EvaluationInterrupted from None
+    if call.as_json:
+        _tell_refused(chosen.skipped)
+    call.answer(report_data(report, chosen.skipped), lambda screen: show(screen, report, chosen))
+
+
+def _profile(name: str) -> RankingProfile:
+    if name not in PROFILES:
+        raise InvalidInput("profile", name, f"it has to be one of {', '.join(PROFILES)}")
+    return PROFILES[name]
+
+
+def _source(what: str, data: Path | None) -> tuple[Path, Format]:
+    """The file to measure with, and what it is."""
+    from perdure.evaluation import find_file, set_format  # noqa: PLC0415
+
+    for kind in KNOWN_SETS:
+        if what == kind:
+            if data is None:
+                limit = f"the file of {kind}, or the folder it is in, is needed: perdure eval {kind} --data PATH"
+                raise InvalidInput("data", None, limit)
+            return find_file(data, kind), kind  # type: ignore[return-value,arg-type]
+    if data is not None:
+        raise InvalidInput("data", str(data), f"it belongs to {' and '.join(KNOWN_SETS)}; a file is named by itself")
+    path = Path(what)
+    if not path.exists():
+        raise InvalidInput("file", what, f"there is no such file, and it is none of {', '.join(KNOWN_SETS)}")
+    return path, set_format(path)
+
+
+def _places(call: Call, cache: Path | None, settings: Settings) -> Places:
+    if cache is None:
+        import platformdirs  # noqa: PLC0415
+
+        cache = (settings.cache_dir or Path(platformdirs.user_cache_dir("perdure"))) / "eval"
+    return Places(cache, call.data_dir or cache / "database")
+
+
+async def _measure(settings: Settings, places: Places, chosen: EvaluationSet, profile: RankingProfile) -> Report:
+    from perdure.evaluation import CachedEmbedder  # noqa: PLC0415
+    from perdure.evaluation import evaluate as measure  # noqa: PLC0415
+    from perdure.memory import Memory, configured_embedder  # noqa: PLC0415
+
+    # The user's own server, if there is one, is left alone.
+    own = settings.model_copy(
+        update={
+            "data_dir": places.database,
+            "database_url": None,
+            "database_worker_url": None,
+            "database_owner_url": None,
+        }
+    )
+    clock = DatabaseClock()
+    inner = await asyncio.to_thread(configured_embedder, own)
+    embedder = CachedEmbedder(inner, places.cache / "embeddings", clock)
+    try:
+        async with Memory(own, embedder=embedder, worker=False, clock=clock, progress=tell) as memory:
+            with progress_of(chosen) as watcher:
+                return await measure(
+                    memory, embedder, chosen, profile, unfinished=places.cache / "unfinished", watcher=watcher
+                )
+    finally:
+        await embedder.close()

@@ -1,0 +1,1 @@
+"""How `perdure eval` shows how far it is, and what it found."""
