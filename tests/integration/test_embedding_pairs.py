@@ -28,6 +28,10 @@ class Measured:
     small_talk: Matrix
     question_noise: np.ndarray
     small_talk_noise: np.ndarray
+    short: np.ndarray
+    """How far the memory that answers a short question lies above the question's noise."""
+    elsewhere: np.ndarray
+    """How far the nearest of those memories lies above the noise of questions that none of them answers."""
 
     def pairs(self, kind: str) -> np.ndarray:
         return (self.vectors["text"] * self.vectors[kind]).sum(1)
@@ -46,8 +50,15 @@ async def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     questions = await embedder.embed([item["question"] for item in ITEMS], "query")
     small_talk = await embedder.embed(DATA["small_talk"], "query")
     levels = [np.array([await noise.of(query) for query in queries]) for queries in (questions, small_talk)]
+    memories = await embedder.embed([memory for memory, _ in DATA["short"]], "document")
+    short = await embedder.embed([question for _, question in DATA["short"]], "query")
+    elsewhere = await embedder.embed(DATA["elsewhere"], "query")
+    above = [
+        (short * memories).sum(1) - [await noise.of(query) for query in short],
+        (elsewhere @ memories.T).max(1) - [await noise.of(query) for query in elsewhere],
+    ]
     await embedder.close()
-    return Measured(vectors, questions, small_talk, *levels)
+    return Measured(vectors, questions, small_talk, *levels, *above)
 
 
 def share(condition: np.ndarray) -> float:
@@ -114,7 +125,16 @@ def test_real_questions_bring_back_something(measured: Measured) -> None:
         > measured.question_noise[language == LANGUAGES]
         for language in sorted(set(LANGUAGES))
     ]
-    assert share(np.concatenate(passed)) >= 0.88
+    assert share(np.concatenate(passed)) >= 0.9
+
+
+def test_most_short_personal_questions_pass_by_similarity_alone(measured: Measured) -> None:
+    """The hardest ones ("what's my job?") look like small talk to the model and need a shared word or name."""
+    assert share(measured.short > 0) >= 0.6
+
+
+def test_questions_that_no_memory_answers_bring_back_nothing(measured: Measured) -> None:
+    assert share(measured.elsewhere > 0) == 0.0
 
 
 def test_calibrating_e5_as_if_nobody_knew_it_gives_usable_thresholds(measured: Measured) -> None:

@@ -2,9 +2,7 @@
 
 No fixed cosine separates a question from "ok thanks": a model puts short general phrases near everything, and each
 language at another height. What does separate them is the query's own cosine to the middle of small talk in many
-languages: a memory worth injecting is nearer to the query than that. On 300 LoCoMo questions and 25 greetings and
-gibberish against the same memories every question's best memory passed and no greeting's did (e5 and USE alike; a fixed
-level kept 59 % of the greetings' when 95 % of the questions' passed).
+languages (figures in docs/embedding.md).
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ import numpy as np
 
 from perdure.embedding.port import Embedder, Matrix
 from perdure.errors import PerdureError
-from perdure.rules.calibration import UNMEASURED_NOISE
 
 SMALL_TALK = (
     "Hi, how are you?",
@@ -47,16 +44,15 @@ class NoiseLevel:
     async def of(self, query: Matrix) -> float:
         """The cosine to `query` (a unit vector) above which a memory may be injected.
 
-        Falls back on the family's fixed level when small talk cannot be embedded now.
+        For a family without a calibration it is small talk's own cosine. Falls back on the family's fixed level, and
+        then on none, when small talk cannot be embedded now.
         """
         calibration = self._embedder.calibration
         try:
             small_talk = float(query @ await self._small_talk())
         except PerdureError:
             return calibration.noise_level if calibration else -1.0
-        if calibration is None:
-            return small_talk + UNMEASURED_NOISE * (1 - small_talk)
-        return small_talk + calibration.small_talk_margin
+        return calibration.noise_beside(small_talk) if calibration else small_talk
 
     async def _small_talk(self) -> Matrix:
         async with self._lock:
