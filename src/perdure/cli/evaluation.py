@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,22 +10,18 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from perdure.cli.call import Call, common, run_async
-from perdure.cli.failing import error_data
-from perdure.cli.printing import Screen, one_line, tell
-from perdure.cli.progress import QUIET_S
+from perdure.cli.evaluation_view import report_data, run_progress, show, tell_refused
+from perdure.cli.printing import tell
 from perdure.clock import DatabaseClock
 from perdure.errors import InvalidInput
 from perdure.rules.profiles import PROFILES
 
 if TYPE_CHECKING:
-    from perdure.evaluation import Choice, EvaluationSet, Format, Part, Report, Skipped
+    from perdure.evaluation import EvaluationSet, Format, Report
     from perdure.rules.ranking import RankingProfile
     from perdure.settings import Settings
 
 KNOWN_SETS: Final = ("locomo", "longmemeval")
-TOLD_REFUSALS: Final = 20
-KEPT_REFUSALS: Final = 1000
-"""Refusals that `--json` lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +79,7 @@ def evaluate(
         report = run_async(_measure(settings, _places(call, cache, settings), chosen, ranking))
     except KeyboardInterrupt:
         raise EvaluationInterrupted from None
-    if call.as_json:
-        _tell_refused(chosen.skipped)
+    tell_refused(chosen.skipped)
     call.answer(report_data(report, chosen.skipped), lambda screen: show(screen, report, chosen))
 
 
@@ -105,7 +98,7 @@ def _source(what: str, data: Path | None) -> tuple[Path, Format]:
             if data is None:
                 limit = f"the file of {kind}, or the folder it is in, is needed: perdure eval {kind} --data PATH"
                 raise InvalidInput("data", None, limit)
-            return find_file(data, kind), kind  # type: ignore[return-value,arg-type]
+            return find_file(data, kind), kind
     if data is not None:
         raise InvalidInput("data", str(data), f"it belongs to {' and '.join(KNOWN_SETS)}; a file is named by itself")
     path = Path(what)
@@ -141,7 +134,7 @@ async def _measure(settings: Settings, places: Places, chosen: EvaluationSet, pr
     embedder = CachedEmbedder(inner, places.cache / "embeddings", clock)
     try:
         async with Memory(own, embedder=embedder, worker=False, clock=clock, progress=tell) as memory:
-            with progress_of(chosen) as watcher:
+            with run_progress(chosen) as watcher:
                 return await measure(
                     memory, embedder, chosen, profile, unfinished=places.cache / "unfinished", watcher=watcher
                 )

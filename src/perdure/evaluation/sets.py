@@ -1,0 +1,241 @@
+"""What is measured: the conversations of a set, and its questions with the messages that answer them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, Literal
+
+from perdure.connect import (
+    Question,
+    QuestionSet,
+    Rejected,
+    detect_format,
+    read_jsonl_questions,
+    read_locomo_questions,
+    read_longmemeval_questions,
+    read_messages,
+)
+from perdure.errors import InvalidInput
+from perdure.types import Message
+
+Format = Literal["locomo", "longmemeval", "jsonl"]
+Part = Literal["even", "odd"]
+
+UNNAMED: Final = "default"
+"""The conversation of lines that name no space."""
+
+_QUESTIONS: Final[dict[Format, Callable[[Path], QuestionSet]]] = {
+    "locomo": read_locomo_questions,
+    "longmemeval": read_longmemeval_questions,
+    "jsonl": read_jsonl_questions,
+}
+_EXPECTED: Final = {
+    "locomo": "LoCoMo's file: a JSON array of conversations, such as locomo10.json",
+    "longmemeval": "LongMemEval's file: a JSON array or lines of questions with haystack_sessions, such as "
+    "longmemeval_s.json (or .json.gz, .jsonl.gz)",
+}
+_ENDINGS: Final = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+_FIRST_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
+_TICK: Final = timedelta(seconds=1)
+
+
+@dataclass(slots=True)
+class Skipped:
+    """What was left out: counted by reason where it is meant, and told line by line where something is wrong."""
+
+    questions: Counter[str] = field(default_factory=Counter)
+    messages: Counter[str] = field(default_factory=Counter)
+    refused: list[InvalidInput] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSet:
+    """Conversations by name, ready to import, and questions whose evidence is among their messages."""
+
+    name: str
+    conversations: dict[str, tuple[Message, ...]]
+    questions: tuple[Question, ...]
+    skipped: Skipped
+
+    @property
+    def messages(self) -> int:
+        return sum(len(messages) for messages in self.conversations.values())
+
+    def of(self, conversation: str) -> tuple[Question, ...]:
+        """The questions of one conversation."""
+        return tuple(question for question in self.questions if question.space == conversation)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which part of a set is measured.
+
+    Attributes:
+        sample: so many questions at most, spread over categories and conversations; None for all.
+        part: every other conversation, counted from 0 in the order of the file; None for all.
+        conversation: only this one.
+    """
+
+    sample: int | None = None
+    part: Part | None = None
+    conversation: str | None = None
+
+
+def find_file(path: Path, kind: Format) -> Path:
+    """The file of a set: `path` itself, or the one file in the folder `path` that is in the set's format.
+
+    Raises InvalidInput saying what is expected there.
+    """
+    expected = _EXPECTED.get(kind, "a file of JSON lines")
+    if not path.exists():
+        raise InvalidInput("data", str(path), f"there is no such file or folder; expected is {expected}")
+    if not path.is_dir():
+        if _format(path) != kind:
+            raise InvalidInput("data", str(path), f"it is not in the format of {kind}; expected is {expected}")
+        return path
+    candidates = sorted(file for file in path.iterdir() if file.name.endswith(_ENDINGS) and file.is_file())
+    found = [file for file in candidates if _format(file) == kind]
+    if not found:
+        raise InvalidInput(
+            "data", str(path), f"no file in this folder is in the format of {kind}; expected is {expected}"
+        )
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise InvalidInput("data", str(path), f"the folder holds several sets; name one of {names}")
+    return found[0]
+
+
+def _format(path: Path) -> str | None:
+    try:
+        return detect_format(path)
+    except InvalidInput:
+        return None
+
+
+def set_format(path: Path) -> Format:
+    """What an evaluation file is. Raises InvalidInput for a file without messages and questions."""
+    found = detect_format(path)
+    for kind in _QUESTIONS:
+        if found == kind:
+            return kind
+    raise InvalidInput(
+        "file", path.name, f"a file of {found} has no questions; see docs/evaluation.md for what is read"
+    )
+
+
+def read_set(path: Path, kind: Format, choice: Choice = Choice()) -> EvaluationSet:
+    """Reads the chosen part of a set into memory.
+
+    What can't be read is refused by line in `skipped`, the rest goes on. LongMemEval's conversations hold the user's
+    turns only, as its authors index them.
+
+    Raises InvalidInput for a file that can't be read, and for one without a question that could be measured.
+    """
+    skipped = Skipped()
+    reader = _QUESTIONS[kind](path)
+    questions = [replace(found, space=found.space or UNNAMED) for found in _readable(reader, skipped)]
+    if kind != "longmemeval":  # whose authors measure sessions, too
+        questions = [replace(question, evidence_sessions=()) for question in questions]
+    skipped.questions.update(reader.left_out)
+    questions = choose(questions, choice)
+    conversations = _conversations(path, kind, {str(question.space) for question in questions}, skipped)
+    questions = list(_with_known_evidence(questions, conversations, skipped))
+    if not questions:
+        left_out = ", ".join(f"{count} × {reason}" for reason, count in skipped.questions.items())
+        told = f" ({left_out})" if left_out else ""
+        raise InvalidInput("file", path.name, f"it holds no question that could be measured{told}")
+    asked = {str(question.space) for question in questions}
+    kept = {name: messages for name, messages in conversations.items() if name in asked}
+    return EvaluationSet(path.name.split(".")[0] if kind == "jsonl" else kind, kept, tuple(questions), skipped)
+
+
+def choose(questions: Sequence[Question], choice: Choice) -> list[Question]:
+    """The chosen questions, in the order of the file; the same ones every time."""
+    if choice.part is not None:
+        places = {name: place for place, name in enumerate(dict.fromkeys(question.space for question in questions))}
+        wanted = 0 if choice.part == "even" else 1
+        questions = [question for question in questions if places[question.space] % 2 == wanted]
+    if choice.conversation is not None:
+        if all(question.space != choice.conversation for question in questions):
+            limit = "no question of the chosen part is about a conversation of this name"
+            raise InvalidInput("space", choice.conversation, limit)
+        questions = [question for question in questions if question.space == choice.conversation]
+    if choice.sample is None or choice.sample >= len(questions):
+        return list(questions)
+    # Steps of equal length through the questions sorted by category and conversation: each gets its share.
+    order = sorted(range(len(questions)), key=lambda i: (questions[i].category or "", questions[i].space or "", i))
+    step = len(order) / choice.sample
+    return [questions[i] for i in sorted(order[int((place + 0.5) * step)] for place in range(choice.sample))]
+
+
+def _readable(items: Iterable[Question | Rejected], skipped: Skipped) -> Iterator[Question]:
+    for item in items:
+        if isinstance(item, Rejected):
+            skipped.refused.append(item.error)
+        else:
+            yield item
+
+
+def _conversations(path: Path, kind: Format, wanted: set[str], skipped: Skipped) -> dict[str, tuple[Message, ...]]:
+    reader = read_messages(path, kind)
+    found: dict[str, dict[str, Message]] = {}
+    # A file's broken lines were refused when its questions were read, by the same rules for both kinds of lines.
+    told = {(error.line, error.field) for error in skipped.refused}
+    try:
+        for item in reader:
+            if isinstance(item, Rejected):
+                if (item.error.line, item.error.field) not in told:
+                    skipped.refused.append(item.error)
+                continue
+            space = item.space or UNNAMED
+            if space not in wanted:
+                continue
+            if kind == "longmemeval" and item.speaker != "user":
+                skipped.messages["not said by the user"] += 1
+                continue
+            messages = found.setdefault(space, {})
+            if item.external_id in messages:
+                limit = "each message of a space has an id of its own; the first one is kept"
+                skipped.refused.append(InvalidInput("id", item.external_id, limit, line=item.line))
+                continue
+            messages[item.external_id] = item
+    finally:
+        reader.close()
+    skipped.messages.update({reason: count for reason, count in reader.skipped.items() if reason != "query"})
+    return {space: tuple(_placed(messages.values(), space)) for space, messages in found.items()}
+
+
+def _placed(messages: Iterable[Message], space: str) -> Iterator[Message]:
+    """Messages with a time each, in the order of the file where they have none, and dialogue in a conversation.
+
+    A space of an evaluation set is one conversation. Where lines don't name it, turns that somebody said belong to it;
+    texts without a speaker are no dialogue and stay by themselves.
+    """
+    time = _FIRST_TIME
+    for message in messages:
+        time = message.occurred_at or time + _TICK
+        conversation = message.conversation_id or (space if message.speaker is not None else None)
+        yield replace(message, space=space, occurred_at=time, conversation_id=conversation)
+
+
+def _with_known_evidence(
+    questions: Iterable[Question], conversations: dict[str, tuple[Message, ...]], skipped: Skipped
+) -> Iterator[Question]:
+    ids = {space: {message.external_id for message in messages} for space, messages in conversations.items()}
+    sessions = {space: {message.conversation_id for message in messages} for space, messages in conversations.items()}
+    for question in questions:
+        space = str(question.space)
+        known = tuple(found for found in question.evidence if found in ids.get(space, ()))
+        where = tuple(found for found in question.evidence_sessions if found in sessions.get(space, ()))
+        if len(known) < len(question.evidence):
+            missing = next(found for found in question.evidence if found not in ids.get(space, ()))
+            limit = f"the space {space!r} has no message with this id"
+            skipped.refused.append(InvalidInput("evidence", missing, limit, line=question.line))
+        if known or where:
+            yield replace(question, evidence=known, evidence_sessions=where)
+        else:
+            skipped.questions["evidence is missing"] += 1
