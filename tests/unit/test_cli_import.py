@@ -32,11 +32,12 @@ def test_spaces_put_into_one_keep_their_ids_apart() -> None:
     assert placed(Message("1", "x", occurred_at=NOON, space="ada"), into_one).external_id == "1"
 
 
-def test_a_message_without_a_time_is_refused_by_field_unless_one_is_assumed() -> None:
-    with pytest.raises(InvalidInput) as caught:
-        placed(Message("1", "x"), PLAN)
-    assert caught.value.field == "time"
-    assert placed(Message("1", "x"), replace(PLAN, assume_time=NOON)).occurred_at == NOON
+def test_a_message_without_a_time_gets_the_assumed_one_and_no_other_message_does() -> None:
+    assuming = replace(PLAN, assume_time=NOON)
+    assert placed(Message("1", "x"), assuming).occurred_at == NOON
+    said = NOON.replace(year=2020)
+    assert placed(Message("1", "x", occurred_at=said), assuming).occurred_at == said
+    assert placed(Message("1", "x"), PLAN).occurred_at is None
 
 
 @pytest.mark.parametrize("space", ["", "x" * 201, "two\nlines"])

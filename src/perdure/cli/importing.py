@@ -17,11 +17,11 @@ from perdure.cli.call import Call, audience_option, common
 from perdure.cli.failing import FAILED, REFUSED, error_data
 from perdure.cli.printing import Screen, one_line
 from perdure.cli.progress import ByteProgress, byte_progress
-from perdure.clock import DatabaseClock, wall_clock
+from perdure.clock import DatabaseClock
 from perdure.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from perdure.connect import MessageReader, ReadOptions
+    from perdure.connect import MessageReader
     from perdure.ingest import BatchReport
     from perdure.memory import Memory
     from perdure.types import Message
@@ -39,6 +39,7 @@ class Plan:
     """What is imported, and how what the file leaves open is read.
 
     `space` is where messages without a space of their own go; with `all_into` those that have one go there, too.
+    `assume_time` dates messages without a time; None leaves them to be dated by their import.
     """
 
     source: str
@@ -57,6 +58,7 @@ class Imported:
     known: int = 0
     empty: int = 0
     refused: int = 0
+    undated: int = 0
     refusals: list[InvalidInput] = field(default_factory=list)
     spaces: Counter[str] = field(default_factory=Counter)
     stopped: InvalidInput | None = None
@@ -97,9 +99,7 @@ class Interrupted(KeyboardInterrupt):
     "--day-first/--month-first", default=None, help="How WhatsApp dates like 03/04/23 are meant, if nothing shows it."
 )
 @click.option("--conversation", metavar="NAME", help="Name of the conversation, for files that don't name it.")
-@click.option(
-    "--assume-time", metavar="TIME", help="Time of messages that have none: `now` or ISO 8601. [default: refuse them]"
-)
+@click.option("--assume-time", metavar="TIME", help="Time of messages that have none, ISO 8601. [default: now]")
 @audience_option
 @common
 def import_file(
@@ -127,7 +127,7 @@ def import_file(
         source=door.require_name(source or default_source(path, reader.format), "source"),
         space=door.require_name(call.space_name, "space"),
         all_into=call.space_given,
-        assume_time=_assumed(assume_time, options),
+        assume_time=door.optional_time(assume_time, "assume-time", zone),
         audience=audience,
     )
     clock = DatabaseClock()
@@ -181,18 +181,19 @@ def _readable(reader: MessageReader, plan: Plan, imported: Imported) -> Iterator
             imported.refuse(item.error)
             continue
         try:
-            yield placed(item, plan)
+            message = placed(item, plan)
         except InvalidInput as error:
             imported.refuse(error if item.line is None else error.at_line(item.line))
+            continue
+        imported.undated += item.occurred_at is None
+        yield message
 
 
 def placed(message: Message, plan: Plan) -> Message:
-    """The message with its space and time settled. Raises InvalidInput if it has neither a time nor an assumed one."""
+    """The message with its space and time settled. Raises InvalidInput if its space can't be named so."""
     moved = plan.all_into and message.space not in {None, plan.space}
     space = plan.space if plan.all_into or message.space is None else message.space
     occurred_at = message.occurred_at or plan.assume_time
-    if occurred_at is None:
-        raise InvalidInput("time", None, "a message needs one; --assume-time now imports it all the same")
     # Ids are unique within a space. Where several spaces are put into one, their names keep them apart.
     external_id = f"{message.space}/{message.external_id}" if moved else message.external_id
     return replace(message, space=door.require_name(space, "space"), occurred_at=occurred_at, external_id=external_id)
@@ -213,12 +214,6 @@ def require_zone(name: str) -> ZoneInfo:
         raise InvalidInput("zone", name, "it has to be a time zone such as Europe/Madrid or UTC") from None
 
 
-def _assumed(written: str | None, options: ReadOptions) -> datetime | None:
-    if written is None:
-        return None
-    return wall_clock() if written == "now" else door.require_time(written, "assume-time", str(options.zone))
-
-
 def import_data(imported: Imported, reader: MessageReader, plan: Plan) -> dict[str, object]:
     """What `--json` says of an import."""
     return {
@@ -231,6 +226,7 @@ def import_data(imported: Imported, reader: MessageReader, plan: Plan) -> dict[s
         "known": imported.known,
         "empty": imported.empty,
         "refused": imported.refused,
+        "undated": imported.undated,
         "refusals": [error_data(error) for error in imported.refusals],
         "skipped": dict(reader.skipped),
         "notes": list(reader.notes),
@@ -257,6 +253,8 @@ def show_import(screen: Screen, name: str, imported: Imported, reader: MessageRe
         screen.line(f"Left out on purpose: {skipped}.")
     for note in reader.notes:
         screen.line(f"Note: {note}")
+    if imported.undated:
+        screen.line(f"Note: {imported.undated:,} messages have no time; --assume-time says when new ones were said.")
     for error in imported.refusals[:SHOWN_REFUSALS]:
         screen.line((f"Refused: {one_line(error.message)}", "yellow"))
     unseen = imported.refused - min(len(imported.refusals), SHOWN_REFUSALS)

@@ -17,7 +17,7 @@ from perdure.errors import ConfigurationError, DatabaseUnavailable
 from perdure.store.migrate import migrate
 from perdure.store.roles import APP, SERVING, WORKER, bootstrap_roles
 
-_ROLES_THERE: Final = "SELECT rolname FROM pg_catalog.pg_roles WHERE rolname = ANY (%s)"
+_ROLES_THERE: Final = "SELECT rolname FROM pg_catalog.pg_roles WHERE rolname = ANY (%(roles)s)"
 _VERSIONS: Final = """
     SELECT pg_catalog.current_setting('server_version'),
            (SELECT e.extversion FROM pg_catalog.pg_extension e WHERE e.extname = 'vector')
@@ -67,7 +67,7 @@ async def prepare_server(owner_url: str, *, new_passwords: bool) -> Prepared:
         raise _unreachable(error) from error
     async with conn:
         async with conn.cursor(row_factory=tuple_row) as cursor:
-            await cursor.execute(_ROLES_THERE, [list(SERVING)])
+            await cursor.execute(_ROLES_THERE, {"roles": list(SERVING)})
             there = {str(row[0]) for row in await cursor.fetchall()}
         made = {role: secrets.token_urlsafe(24) for role in SERVING if new_passwords or role not in there}
         await bootstrap_roles(conn, made.get(APP), made.get(WORKER))

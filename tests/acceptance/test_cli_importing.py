@@ -110,25 +110,31 @@ def test_ctrl_c_ends_an_import_at_once_and_says_how_to_go_on(
 
 def test_a_broken_line_is_refused_by_number_and_the_rest_goes_on(run: Perdure, tmp_path: Path) -> None:
     path = tmp_path / "broken.jsonl"
-    lines = [_line(1), "{broken\n", _line(2, time=None), _line(3, text=""), _line(4, time="0001-01-01"), _line(5)]
+    lines = [_line(1), "{broken\n", _line(3, text=""), _line(4, time="0001-01-01"), _line(5)]
     path.write_text("".join(lines), encoding="utf-8")
     result = run("import", str(path), "--space", "broken", "--json")
     assert result.status == 1
     report = result.data
-    assert (report["stored"], report["refused"]) == (2, 4)
-    assert [(error["line"], error["field"]) for error in report["refusals"]][1:] == [
-        (3, "time"),
-        (4, "text"),
-        (5, "time"),
-    ]
+    assert (report["stored"], report["refused"]) == (2, 3)
+    assert [error["line"] for error in report["refusals"]] == [2, 3, 4]
+    assert [error["field"] for error in report["refusals"]][1:] == ["text", "time"]
 
-    # Mended, the line is imported; what is in stays as it is.
-    path.write_text("".join([_line(1), _line(6), _line(2, time=None), _line(5)]), encoding="utf-8")
-    mended = run.json("import", str(path), "--space", "broken", "--assume-time", "2026-04-01")
-    assert (mended["stored"], mended["known"], mended["refused"]) == (2, 2, 0)
-    shown = run("import", str(path), "--space", "broken", "--assume-time", "now")
-    assert "4 messages" in shown.out
-    assert "4 in already" in shown.out
+    # Mended, the lines are imported; what is in stays as it is.
+    path.write_text("".join(_line(number) for number in range(1, 6)), encoding="utf-8")
+    mended = run.json("import", str(path), "--space", "broken")
+    assert (mended["stored"], mended["known"], mended["refused"]) == (3, 2, 0)
+    shown = run("import", str(path), "--space", "broken")
+    assert "5 messages" in shown.out
+    assert "5 in already" in shown.out
+
+
+def test_messages_without_a_time_are_counted_and_dated_as_told(run: Perdure, tmp_path: Path) -> None:
+    path = tmp_path / "undated.jsonl"
+    path.write_text(_line(1) + _line(2, time=None), encoding="utf-8")
+    report = run.json("import", str(path), "--space", "undated", "--assume-time", "2020-02-02")
+    assert (report["stored"], report["undated"]) == (2, 1)
+    dates = [memory["source_date"][:10] for memory in run.json("list", "--space", "undated")["memories"]]
+    assert dates == ["2026-03-01", "2020-02-02"]
 
 
 def test_messages_go_into_their_own_spaces_unless_the_call_names_one(run: Perdure, tmp_path: Path) -> None:
