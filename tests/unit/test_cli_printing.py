@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 
 from perdure.cli.as_data import hit_data, memory_data
@@ -72,6 +73,17 @@ def test_columns_align_by_the_width_of_characters(capsys: pytest.CaptureFixture[
     Screen().table(["who", "what"], [("你好", "x"), ("ab", "y")])
     lines = capsys.readouterr().out.splitlines()
     assert [line.rstrip() for line in lines] == ["who   what", "你好  x", "ab    y"]
+
+
+def test_a_narrow_terminal_cuts_the_last_column_only() -> None:
+    screen = Screen()
+    screen.console = Console(width=40, force_terminal=True, color_system=None)
+    with screen.console.capture() as captured:
+        screen.table(["id", "date", "memory"], [("1", "2026-03-01", "word " * 40), ("22", "2026-03-02", "你好" * 40)])
+    lines = [line.rstrip() for line in captured.get().splitlines()]
+    assert lines[1].startswith("1   2026-03-01  word word")
+    assert lines[2].startswith("22  2026-03-02  你好你好")
+    assert all(line.endswith("…") and cell_len(line) <= 40 for line in lines[1:])
 
 
 def test_markup_and_emoji_names_are_printed_literally(capsys: pytest.CaptureFixture[str]) -> None:

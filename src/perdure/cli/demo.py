@@ -26,8 +26,8 @@ SPACE: Final = "demo"
 SOURCE: Final = "demo"
 
 NEXT: Final = (
-    ('perdure recall "Which café has the good cinnamon rolls?" --space demo', "your own question"),
-    ("perdure search Lisboa --space demo --since 2026-09-01 --explain", "every term of the ranking formula"),
+    ('perdure recall "When is the half marathon?" --space demo', "your own question"),
+    ("perdure search Lisbon --space demo --since 2026-09-01 --explain", "every term of the ranking formula"),
     ('perdure save "I am allergic to peanuts" --tag health', "a memory of your own, in the space `default`"),
     ("perdure import conversations.json", "your chats: ChatGPT, Telegram, WhatsApp or JSON Lines"),
     ("perdure doctor", "what runs where, and what is missing"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perdure.cli.call import Call, audience_option, common
+from perdure.cli.failing import FAILED
 from perdure.cli.printing import one_line, tell
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def forget(
     memory_ids: tuple[str, ...],
     yes: bool,
     audience: str | None,
-) -> None:
+) -> int:
     """Erase memories with everything known of them: chunks, words, vectors, evidence, history. Can't be undone."""
     if not yes and (call.as_json or not sys.stdin.isatty()):
         raise click.UsageError("forget erases for good, and there is nobody to ask. Add --yes if you mean it.")
@@ -39,7 +40,9 @@ def forget(
     if not yes:
         for found in call.run(look):
             tell(f"#{found.id}  {one_line(found.summary)[:200]}")
-        click.confirm("Erase for good?", abort=True, err=True)
+        if not click.confirm("Erase for good?", err=True):
+            tell("Nothing was erased.")
+            return FAILED
 
     async def work(memory: Memory) -> Receipt:
         return await call.space(memory, audience).forget(*memory_ids)  # type: ignore[arg-type]
@@ -48,3 +51,4 @@ def forget(
     ids = [str(number) for number in receipt.ids]
     told = f"Erased {', '.join(f'#{number}' for number in ids)} from space {call.space_name}."
     call.answer({"space": call.space_name, "erased": ids}, lambda screen: screen.line(told))
+    return 0

@@ -22,6 +22,8 @@ _SPEAKS_TO_TERMINAL = re.compile(
     "\u202a-\u202e\u2066-\u2069"  # embeddings, overrides and isolates, which reorder what stands beside them
     "\ud800-\udfff\ufeff\U000e0000-\U000e007f]"  # lone surrogates, byte order mark, invisible tags
 )
+_GAP = 2
+_LEAST_CUT = 20
 _WIDE_ENOUGH = 1_000_000
 """Columns of a pipe: whoever reads it gets whole lines."""
 
@@ -83,18 +85,20 @@ class Screen:
         self.console.print(Padding(text, (0, 0, 0, indent), expand=False) if indent else text)
 
     def table(self, heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-        """Columns, aligned by the width that characters take; the last one takes the rest of a terminal's line."""
+        """Columns, aligned by the width that characters take; the last one is cut where a terminal's line ends."""
         from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
 
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        cells = [[Text(one_line(cell)) for cell in row] for row in rows]
+        widths = [max(len(head), *(row[n].cell_len for row in cells)) for n, head in enumerate(heads[:-1])]
+        left = max(_LEAST_CUT, self.console.width - sum(widths) - _GAP * len(widths))
+        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
         for number, head in enumerate(heads):
-            last = number == len(heads) - 1
-            justify = "right" if number in right else "left"
-            table.add_column(head, no_wrap=True, overflow="ellipsis", justify=justify, ratio=1 if last else None)  # type: ignore[arg-type]
-        for row in rows:
-            table.add_row(*(Text(one_line(cell)) for cell in row))
-        self.console.print(table)
+            table.add_column(Text(head), no_wrap=True, justify="right" if number in right else "left")
+        for row in cells:
+            row[-1].truncate(left, overflow="ellipsis")
+            table.add_row(*row)
+        self.console.print(table, soft_wrap=not self.is_terminal)
 
 
 def tell(text: str) -> None:
