@@ -66,7 +66,7 @@ def recall(
     def show(screen: Screen) -> None:
         for hit in found.memories:
             show_hit(screen, hit, explain=explain)
-        if not found.memories:
+        if not found.memories and not found.degraded:
             screen.line(f"Nothing in space {call.space_name} is worth adding to the prompt for this message.")
         for item in found.pending:
             screen.line((f"queued  {local(item.occurred_at)}", "yellow"), f"  {item.speaker or ''}")
@@ -140,9 +140,10 @@ def read_history(path: Path) -> Sequence[Mapping[str, object]]:
 
 def _summary(count: int, verb: str, timings_ms: Mapping[str, float]) -> str:
     memories = "1 memory" if count == 1 else f"{count} memories"
-    parts = [f"{name} {ms:.0f} ms" for name, ms in timings_ms.items() if name != "total"]
-    took = f" in {timings_ms['total']:.0f} ms ({', '.join(parts)})" if "total" in timings_ms else ""
-    return f"{memories} {verb}{took}"
+    if "total" not in timings_ms:
+        return f"{memories} {verb}"
+    parts = ", ".join(f"{name} {ms:.0f} ms" for name, ms in timings_ms.items() if name != "total")
+    return f"{memories} {verb} in {timings_ms['total']:.0f} ms{f' ({parts})' if parts else ''}"
 
 
 def _status(degraded: Sequence[str], *, found: bool) -> int:
