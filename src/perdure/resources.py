@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from perdure.embedding import Embedder, NoiseLevel
+from perdure.embedding import Calibration, Embedder, NoiseLevel
 from perdure.errors import FamilyMismatch
 from perdure.settings import Settings
 from perdure.store.database import Database
@@ -25,11 +25,8 @@ class Resources:
     """How near a memory must be to a query to be worth injecting."""
     family_names: Mapping[int, str]
     """Names of the families that this database knows."""
-
-    def calibrated(self, cosine: float) -> float:
-        """A cosine of query and memory on the scale that all families share: 0 for unrelated, 1 for identical."""
-        calibration = self.embedder.calibration
-        return cosine if calibration is None else calibration.calibrated_similarity(cosine, of_query=True)
+    calibrations: dict[int, tuple[int, Calibration]] = field(default_factory=dict)
+    """For a family without a shipped calibration: by space, the one told from so many of its memories."""
 
     def require_family(self, space: SpaceRow, state: SpaceState | None) -> None:
         """Refuses to mix embeddings: a space's memories all belong to one family.

@@ -21,7 +21,7 @@ CALIBRATION = Calibration(
     query_spread=0.08,
     query_identical=1.0,
     noise_level=0.25,
-    small_talk_margin=0.1,
+    small_talk_margin=0.25,
     contradiction_distance=0.3,
     cluster_similarity=0.7,
     episode_distance=0.12,
@@ -40,7 +40,7 @@ class HashedEmbedder:
     """
 
     def __init__(
-        self, dimensions: int = 64, name: str = "hashed", calibration: Calibration | None = CALIBRATION
+        self, dimensions: int = 256, name: str = "hashed", calibration: Calibration | None = CALIBRATION
     ) -> None:
         self.family = Family(f"{name}-{dimensions}", "double", name, dimensions)
         self.calibration = calibration

@@ -141,7 +141,7 @@ async def test_another_embedding_model_is_refused_for_a_space_that_has_memories(
     await space.save("made with the first model")
     async with open_memory(urls, HashedEmbedder(32, name="another")) as other:
         same = other.space(space.name)
-        with pytest.raises(FamilyMismatch, match="hashed-64"):
+        with pytest.raises(FamilyMismatch, match="hashed-256"):
             await same.save("made with the second")
         with pytest.raises(FamilyMismatch):
             await same.search("model")

@@ -68,7 +68,7 @@ async def prefetch(
             # Trajectory and latest message in one request: later consumers of this turn share the second vector.
             texts = list(dict.fromkeys([trajectory(history, message, cut=truncate_chars), message]))
             vectors = await resources.embedder.embed(texts, "query")
-            noise = resources.calibrated(await resources.noise.of(vectors[0]))
+            noise = await resources.noise.of(vectors[0])
             lap("embedding", start)
             part, since = "database", clock.monotonic()
             asked = question(message, vectors[0])
@@ -113,16 +113,17 @@ async def _look_up(
             profile=configured_profile(resources),
         )
         waiting = await recent_pending(tx, audience, PENDING_LOOKED_AT)
-        return [hit for hit in hits if _may_enter(resources, asked, hit, ranked, noise)], _matching(asked, waiting)
+        if resources.settings.relevance_gate:
+            hits = [hit for hit in hits if _may_enter(asked, hit, ranked, noise)]
+        return hits, _matching(asked, waiting)
 
     return await resources.database.in_space(space.id, read, timeout_s=timeout_s)
 
 
-def _may_enter(resources: Resources, asked: Question, hit: Hit, ranked: Ranked, noise: float) -> bool:
-    if not resources.settings.relevance_gate:
-        return True
+def _may_enter(asked: Question, hit: Hit, ranked: Ranked, noise: float) -> bool:
     rare = any(is_rare(ranked.document_frequencies.get(term, 0), ranked.memories) for term in hit.matched)
-    candidate = Candidate(hit.similarity, rare, hit.entity_match)
+    cosine = next(row.similarity for row in ranked.rows if row.memory_id == hit.memory.id)
+    candidate = Candidate(cosine, rare, hit.entity_match)
     return passes(candidate, says_something=says_something(asked.text), noise=noise)
 
 

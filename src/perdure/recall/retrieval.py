@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from perdure.embedding import Calibration
 from perdure.errors import InvalidInput
+from perdure.recall.calibrating import calibration_of
 from perdure.resources import Resources
 from perdure.rules.profiles import PROFILES
 from perdure.rules.ranking import RankingProfile
@@ -46,6 +48,11 @@ def configured_profile(resources: Resources) -> RankingProfile:
     return PROFILES[resources.settings.ranking_profile]
 
 
+def calibrated(calibration: Calibration | None, cosine: float) -> float:
+    """A cosine of query and memory on the scale that all families share: 0 for unrelated, 1 for identical."""
+    return cosine if calibration is None else calibration.calibrated_similarity(cosine, of_query=True)
+
+
 async def retrieve(
     tx: SpaceTransaction,
     resources: Resources,
@@ -59,10 +66,14 @@ async def retrieve(
     exact: bool = False,
 ) -> tuple[list[Hit], Ranked]:
     """Ranks, and reads the rows of what was found; best first."""
+    calibration = await calibration_of(tx, resources, space)
+    family = resources.family
+    if calibration is not None:
+        family = replace(family, unrelated_similarity=calibration.query_mean)
     ranked = await rank(
         tx,
         RankQuery(
-            family=resources.family,
+            family=family,
             vector=asked.vector,
             terms=asked.terms,
             entity_keys=asked.entity_keys,
@@ -78,7 +89,7 @@ async def retrieve(
         Hit(
             memory=rows[row.memory_id].memory,
             score=-row.rank,
-            similarity=resources.calibrated(row.similarity),
+            similarity=calibrated(calibration, row.similarity),
             terms=row.contributions,
             arms=row.arms,
             matched=row.matched_terms,

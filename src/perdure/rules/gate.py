@@ -17,7 +17,7 @@ RARE_AT_LEAST = 3
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What the gate looks at: calibrated similarity (0 unrelated, 1 identical), a rare word shared, an entity named."""
+    """What the gate looks at: cosine to the turn, a rare word shared with it, an entity named in it."""
 
     similarity: float
     rare_word: bool
@@ -35,7 +35,7 @@ def passes(candidate: Candidate, *, says_something: bool, noise: float) -> bool:
     Args:
         candidate: the memory's signals.
         says_something: the turn has a word that is neither a function word nor small talk.
-        noise: the family's noise level, in calibrated similarity.
+        noise: the cosine that a memory has to exceed to be more than noise for this turn.
     """
     if not says_something:
         return False
