@@ -1,28 +1,41 @@
 """Candidates for ranking in a large space: arms that each bring the rows that one part of the formula favours.
 
 The formula mixes distance, words and what a memory is worth whatever the query, so that the best rows need not lead in
-any single one of them. What makes the arms complete together is the bound: once the nearest rows are scored, a row that
-none of them saw has to be worth more than `reach - tenth` to get in, and the arm of the worthiest rows is read down to
-there. What the arms bring is cut twice by the formula itself, on an estimate of the distance, before the exact distance
-(out of line for long vectors) and the exact lexical score are computed for the rest.
+any single one of them. What makes the arms complete together is the bound: once the nearest rows are known, a row that
+none of them saw is farther away, so it has to be worth more than the tenth best of them to get in, and the index of what
+memories are worth is read down to there. That index carries a sketch of the vector and a signature of the words (`sketches`), so that one scan of
+it applies the whole formula, roughly, to thousands of rows. The best of all arms then get the exact distance (out of
+line for long vectors) and the exact lexical score.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isqrt, pi
+from typing import Final, LiteralString
 
 from psycopg import sql
 
 from perdure.rules.ranking import SEED, RankingProfile
 from perdure.store.families import StoredFamily
-from perdure.store.ranking_sql import double, prior, ranking_order_by, state_signals
+from perdure.store.ranking_sql import double, prior, ranking_order_by, state_signals, terms
+from perdure.store.sketches import SIGNATURE_BITS, SKETCH_BITS
 
-DENSE_ROWS: Final = 120
-PRIOR_ROWS: Final = 1500
-RARE_POSTINGS: Final = 1500
-SHORTLIST_ROWS: Final = 320
-FINAL_ROWS: Final = 110
+RARE_POSTINGS: Final = 400
+"""Terms, rarest first, whose postings are all considered; the others are seen through the signatures."""
+
+RARE_ENTITY_ROWS: Final = 3000
+DENSE_ROWS: Final = int(__import__("os").environ.get("DR", "64"))
+WORTHY_KEPT: Final = int(__import__("os").environ.get("KEPT", "160"))
+CHOSEN_ROWS: Final = int(__import__("os").environ.get("CH", "64"))
+MOST_SIGNATURE_BITS: Final = 12
+
+SKETCH_ERROR: Final = float(__import__("os").environ.get("SKERR", "0.16"))
+"""About twice the standard deviation of a distance that is told by a sketch of 256 bits."""
+
+BANDS: Final = 200.0
+"""Steps of `memory_state.prior_band` per unit of the formula."""
 
 ARMS: Final = {1: "dense", 2: "text", 4: "entity", 8: "prior", 16: "neighbours"}
 """What the bits of a candidate's `arms` mean."""
@@ -36,33 +49,57 @@ SETTINGS: Final = """
     SET LOCAL hnsw.ef_search = {ef_search}
 """
 
+# The index hands out rows in the order of their distance but not the distance itself, which costs 30 µs a row where
+# vectors are out of line: a few rows are measured, and the others are at least as far as the last one measured before.
 NEAR: Final = """
-    near AS MATERIALIZED (
-        SELECT s.memory_id, s.distance, s.distance * %(distance_scale)s::double precision {prior} AS rank
+    nearest AS MATERIALIZED (
+        SELECT o.memory_id, row_number() OVER () AS place, {columns}
         FROM (
-            SELECT m.memory_id, v.embedding::halfvec({dimensions}) <=> {vector} AS distance, {state}
+            SELECT m.memory_id, {text} AS text, {entity} AS entity, {state}
             FROM memory_vectors v
             JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = v.memory_id
             WHERE v.space_id = %(space_id)s AND v.family_id = {family} AND {visible}
             ORDER BY v.embedding::halfvec({dimensions}) <=> {vector}
-            LIMIT {dense_rows}
+            LIMIT {rows}
+        ) o
+    ),
+    measured AS MATERIALIZED (
+        SELECT n.place, {distance} AS distance
+        FROM nearest n
+        JOIN memory_vectors v ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = n.memory_id
+        WHERE n.place IN (1, 2, 4, 8, 16, 32, 64, (SELECT max(l.place) FROM nearest l))
+    ),
+    near AS MATERIALIZED (
+        SELECT s.memory_id, {prior} AS prior, {rank} AS estimate
+        FROM (
+            SELECT n.memory_id, n.text, n.entity, 0::double precision AS neighbours, {columns_of_nearest},
+                (SELECT max(d.distance) FROM measured d WHERE d.place <= n.place) AS distance
+            FROM nearest n
+            OFFSET 0
         ) s
     ),
     bound AS MATERIALIZED (
-        SELECT max(n.distance) * %(distance_scale)s::double precision
-            - (SELECT t.rank FROM near t ORDER BY t.rank OFFSET {limit} - 1 LIMIT 1) AS worth
-        FROM near n
+        SELECT (SELECT max(d.distance) FROM measured d) AS reach,
+            (SELECT - n.prior FROM near n ORDER BY n.prior OFFSET {limit} - 1 LIMIT 1) AS worth
     ),
 """
 
 WORTHY: Final = """
     worthy AS MATERIALIZED (
-        SELECT m.memory_id
-        FROM memory_state m
-        WHERE m.space_id = %(space_id)s AND m.superseded_by IS NULL
-            AND m.prior_band >= {least_band}
-        ORDER BY m.prior_band DESC
-        LIMIT {prior_rows}
+        SELECT s.memory_id, {rank} AS estimate
+        FROM (
+            SELECT s.memory_id, s.prior_band, {judged} AS distance, s.text, s.entity
+            FROM (
+                SELECT m.memory_id, m.prior_band, {sketched} AS distance, {text} AS text, {entity} AS entity
+                FROM memory_state m
+                WHERE m.space_id = %(space_id)s AND m.prior_band >= {least_band} AND {visible}
+                ORDER BY m.prior_band DESC
+                LIMIT {rows}
+            ) s
+            OFFSET 0
+        ) s
+        ORDER BY 2
+        LIMIT {kept}
     ),
 """
 
@@ -75,10 +112,17 @@ RARE: Final = """
     ),
 """
 
+NAMED: Final = """
+    named AS MATERIALIZED (
+        SELECT DISTINCT e.memory_id FROM memory_entities e
+        WHERE e.space_id = %(space_id)s AND e.key = ANY(%(rare_entities)s::text[])
+    ),
+"""
+
 BESIDE: Final = """
     beside AS MATERIALIZED (
         SELECT n.memory_id, sum(r.text * (%(neighbour_weights)s::double precision[])[n.place]) AS neighbours
-        FROM (SELECT memory_id, text FROM rare ORDER BY text DESC LIMIT 100) r
+        FROM (SELECT memory_id, text FROM rare ORDER BY text DESC LIMIT 60) r
         JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = r.memory_id
         CROSS JOIN LATERAL ({around}) n
         GROUP BY n.memory_id
@@ -100,17 +144,49 @@ AROUND: Final = """
      ORDER BY x.source_date, x.memory_id LIMIT {places})
 """
 
-# One candidate `c` at a time: what its postings add up to, and whether an entity of it is named.
-PROBE_TEXT: Final = """
-    coalesce((
-        SELECT sum({posting})
-        FROM unnest(%(terms)s::text[], %(weights)s::double precision[]) AS q (term, weight)
-        JOIN memory_terms p ON p.space_id = %(space_id)s AND p.term = q.term AND p.memory_id = c.memory_id), 0)
+# Rows found by their keys: what they are worth and where they point is looked up one by one.
+FOUND: Final = """
+    found AS MATERIALIZED (
+        SELECT s.memory_id, s.arms, {rank} AS estimate
+        FROM (
+            SELECT s.memory_id, s.arms, {judged} AS distance, s.text, s.entity, s.neighbours, {columns}
+            FROM (
+            SELECT c.memory_id, c.arms, {sketched} AS distance, c.text + {text} AS text,
+                greatest(c.entity, {entity}) AS entity, c.neighbours, {state}
+            FROM (
+                SELECT u.memory_id, bit_or(u.arm) AS arms, max(u.text) AS text, max(u.entity) AS entity,
+                    max(u.neighbours) AS neighbours
+                FROM ({arms}) u (memory_id, arm, text, entity, neighbours)
+                GROUP BY u.memory_id
+            ) c
+            JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = c.memory_id
+            WHERE {visible}
+            ) s
+            OFFSET 0
+        ) s
+        ORDER BY 3
+        LIMIT {kept}
+    ),
 """
-PROBE_MATCHED: Final = """
-    (SELECT array_agg(p.term ORDER BY p.term) FROM memory_terms p
-     WHERE p.space_id = %(space_id)s AND p.term = ANY(%(terms)s::text[]) AND p.memory_id = c.memory_id)
+
+CHOSEN: Final = """
+    pool AS MATERIALIZED ({arms}),
+    chosen AS MATERIALIZED (
+        SELECT p.memory_id, bit_or(p.arm) AS arms
+        FROM pool p
+        GROUP BY p.memory_id
+        ORDER BY min(p.estimate)
+        LIMIT {rows}
+    )
 """
+
+ARM_RARE: Final = "SELECT r.memory_id, 2, r.text, 0, 0::double precision FROM rare r"
+ARM_NAMED: Final = "SELECT e.memory_id, 4, 0::double precision, 1, 0::double precision FROM named e"
+ARM_BESIDE: Final = "SELECT b.memory_id, 16, 0::double precision, 0, b.neighbours FROM beside b"
+POOL_NEAR: Final = "SELECT n.memory_id, 1 AS arm, n.estimate FROM near n"
+POOL_WORTHY: Final = "SELECT w.memory_id, 8 AS arm, w.estimate FROM worthy w"
+POOL_FOUND: Final = "SELECT f.memory_id, f.arms AS arm, f.estimate FROM found f"
+
 PROBE_ENTITY: Final = """
     CASE WHEN EXISTS (
         SELECT 1 FROM memory_entities e
@@ -125,69 +201,30 @@ PROBE_NEIGHBOURS: Final = """
         JOIN memory_terms p ON p.space_id = %(space_id)s AND p.term = q.term AND p.memory_id = n.memory_id), 0)
 """
 
-POOL: Final = """
-    pool AS MATERIALIZED (
-        SELECT u.memory_id, bit_or(u.arm) AS arms, max(u.text) AS text, max(u.entity) AS entity,
-            max(u.neighbours) AS neighbours
-        FROM ({arms}) u (memory_id, arm, text, entity, neighbours)
-        GROUP BY u.memory_id
-    ),
-    shortlist AS MATERIALIZED (
-        SELECT s.memory_id, s.arms, s.text, s.entity, s.neighbours, s.distance, s.salience, s.usefulness, s.recency,
-            s.confidence, s.popularity
-        FROM (
-            SELECT c.memory_id, c.arms, c.text, c.entity, c.neighbours, {estimate} AS distance, {state}
-            FROM pool c
-            JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = c.memory_id
-            LEFT JOIN memory_vectors v
-                ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = c.memory_id
-            WHERE {visible}
-        ) s
-        ORDER BY {rank}
-        LIMIT {shortlist_rows}
-    ),
-    chosen AS MATERIALIZED (
-        SELECT s.memory_id, s.arms
-        FROM (
-            SELECT c.memory_id, c.arms, {text} AS text, {entity} AS entity, c.neighbours, c.distance,
-                c.salience, c.usefulness, c.recency, c.confidence, c.popularity
-            FROM shortlist c
-        ) s
-        ORDER BY {rank}
-        LIMIT {final_rows}
-    )
-"""
-
-ARM_DENSE: Final = "SELECT n.memory_id, 1, 0::double precision, 0, 0::double precision FROM near n"
-ARM_RARE: Final = "SELECT r.memory_id, 2, r.text, 0, 0 FROM rare r"
-ARM_ENTITY: Final = """
-    SELECT e.memory_id, 4, 0, 1, 0 FROM memory_entities e
-    WHERE e.space_id = %(space_id)s AND e.key = ANY(%(rare_entities)s::text[])
-"""
-ARM_WORTHY: Final = "SELECT w.memory_id, 8, 0, 0, 0 FROM worthy w"
-ARM_BESIDE: Final = "SELECT b.memory_id, 16, 0, 0, b.neighbours FROM beside b"
-
-LONGEST_INLINE: Final = 960
-"""Halfvecs up to this length are stored within their row, where an exact distance costs no more than a sketch."""
-
-BANDS: Final = 200.0
-"""Steps of `memory_state.prior_band` per unit of the formula."""
-
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """What the statements of one query are made of, besides its bound parameters."""
+    """What the statements of one query are made of, besides its bound parameters.
+
+    `common_terms` and `common_entities` are the bits of a signature that stand for keys with too many postings to go
+    through, the terms with what one occurrence adds to the lexical score. `memories` is the size of the space.
+    """
 
     family: StoredFamily
     profile: RankingProfile
+    memories: int
     has_vector: bool
     has_terms: bool
     has_entities: bool
     limit: int
+    dense_rows: int
     visible: sql.Composed
     live: sql.Composed
     posting: sql.Composed
-    text_slack: float = 0.0
+    rare_terms: bool = False
+    rare_entities: bool = False
+    common_terms: Mapping[int, float] = field(default_factory=dict)
+    common_entities: tuple[int, ...] = ()
 
     @property
     def vector(self) -> sql.Composed:
@@ -198,70 +235,77 @@ class Slots:
     def around(self) -> sql.Composed:
         return sql.SQL(AROUND).format(live=self.live, places=sql.Literal(len(self.profile.neighbours)))
 
+    @property
+    def worthy_rows(self) -> int:
+        """How many of the worthiest rows are judged by sketch and signature, at most."""
+        return max(1500, int(__import__("os").environ.get("WK", "18")) * isqrt(self.memories))
 
-def settings(limit: int) -> sql.Composed:
+
+def settings(slots: Slots) -> sql.Composed:
     """The planner's instructions for the rest of the transaction: nested loops over indexes, and how far HNSW looks."""
-    return sql.SQL(SETTINGS).format(ef_search=sql.Literal(max(DENSE_ROWS, limit)))
+    return sql.SQL(SETTINGS).format(ef_search=sql.Literal(min(1000, slots.dense_rows)))
 
 
-def candidates(slots: Slots, *, rare_terms: bool, rare_entities: bool) -> sql.Composed:
-    """The WITH list that ends in `chosen (memory_id, arms)`."""
-    parts: list[sql.Composed] = []
-    arms: list[sql.SQL] = []
-    literal = sql.Literal
+def candidates(slots: Slots) -> sql.Composed:
+    """The WITH list that ends in `pool` and `chosen (memory_id, arms)`."""
+    parts: list[sql.Composable] = []
+    pool: list[LiteralString] = []
+    names = ("salience", "usefulness", "recency", "confidence", "popularity")
     common = {
-        "family": literal(slots.family.id),
-        "dimensions": literal(slots.family.dimensions),
+        "judged": _judged(slots),
+        "family": sql.Literal(slots.family.id),
+        "dimensions": sql.Literal(slots.family.dimensions),
         "vector": slots.vector,
         "visible": slots.visible,
         "state": state_signals(slots.profile),
+        "rank": ranking_order_by(slots.profile),
+        "sketched": _sketched(slots),
+        "text": _signed_text(slots),
+        "entity": _signed_entity(slots),
+        "limit": sql.Literal(slots.limit),
+        "posting": slots.posting,
     }
-    dense_rows = max(DENSE_ROWS, slots.limit)
     if slots.has_vector:
-        prior_terms = prior(slots.profile)
-        parts.append(
-            sql.SQL(NEAR).format(
-                **common, prior=prior_terms, dense_rows=literal(dense_rows), limit=literal(slots.limit)
-            )
-        )
-        arms.append(sql.SQL(ARM_DENSE))
+        near = {
+            "prior": prior(slots.profile),
+            "rows": sql.Literal(slots.dense_rows),
+            "distance": distance(slots),
+            "columns": sql.SQL(", ").join(sql.Identifier("o", name) for name in ("text", "entity", *names)),
+            "columns_of_nearest": sql.SQL(", ").join(sql.Identifier("n", name) for name in names),
+        }
+        parts.append(sql.SQL(NEAR).format(**common, **near))
+        pool.append(POOL_NEAR)
     least_band = _least_band(slots)
     if least_band is not None:
-        parts.append(sql.SQL(WORTHY).format(least_band=least_band, prior_rows=literal(PRIOR_ROWS)))
-        arms.append(sql.SQL(ARM_WORTHY))
-    if rare_terms:
-        parts.append(sql.SQL(RARE).format(posting=slots.posting))
-        arms.append(sql.SQL(ARM_RARE))
+        rank = {"rank": _rank_by_band(slots.profile)}
+        rows = {"rows": sql.Literal(slots.worthy_rows), "kept": sql.Literal(max(WORTHY_KEPT, 2 * slots.limit))}
+        parts.append(sql.SQL(WORTHY).format(**{**common, **rank, **rows}, least_band=least_band))
+        pool.append(POOL_WORTHY)
+    arms: list[LiteralString] = []
+    if slots.rare_terms:
+        parts.append(sql.SQL(RARE).format(**common))
+        arms.append(ARM_RARE)
         if slots.profile.neighbours:
             parts.append(sql.SQL(BESIDE).format(around=slots.around))
-            arms.append(sql.SQL(ARM_BESIDE))
-    if rare_entities:
-        arms.append(sql.SQL(ARM_ENTITY))
-    rank = ranking_order_by(slots.profile)
-    parts.append(
-        sql.SQL(POOL).format(
-            **common,
-            arms=sql.SQL(" UNION ALL ").join(arms),
-            estimate=estimate(slots),
-            rank=rank,
-            text=probe_text(slots),
-            entity=probe_entity(slots),
-            shortlist_rows=literal(SHORTLIST_ROWS),
-            final_rows=literal(max(FINAL_ROWS, slots.limit + 10)),
+            arms.append(ARM_BESIDE)
+    if slots.rare_entities:
+        parts.append(sql.SQL(NAMED))
+        arms.append(ARM_NAMED)
+    if arms:
+        found = sql.SQL(" UNION ALL ").join(map(sql.SQL, arms))
+        columns = {"columns": sql.SQL(", ").join(sql.Identifier("s", name) for name in names)}
+        parts.append(
+            sql.SQL(FOUND).format(**common, **columns, arms=found, kept=sql.Literal(max(WORTHY_KEPT, 2 * slots.limit)))
         )
-    )
+        pool.append(POOL_FOUND)
+    joined = sql.SQL(" UNION ALL ").join(map(sql.SQL, pool))
+    parts.append(sql.SQL(CHOSEN).format(arms=joined, rows=sql.Literal(max(CHOSEN_ROWS, slots.limit + 20))))
     return sql.SQL("").join(parts)
 
 
-def estimate(slots: Slots) -> sql.Composed:
-    """A distance to choose by: exact where the vector lies within its row, else from the angle between the signs."""
-    if not slots.has_vector:
-        return double(1.0)
-    if slots.family.dimensions <= LONGEST_INLINE:
-        return distance(slots)
-    return sql.SQL(
-        "coalesce(1 - cos(pi() * (v.sketch <~> binary_quantize({vector})::bit varying) / {dimensions}), 1)"
-    ).format(vector=slots.vector, dimensions=double(slots.family.dimensions))
+def dense_rows(memories: int, limit: int) -> int:
+    """How many nearest rows are looked at. With the worthy rows, their product must grow with the space."""
+    return max(DENSE_ROWS, isqrt(memories // 12), limit)
 
 
 def distance(slots: Slots) -> sql.Composed:
@@ -271,10 +315,6 @@ def distance(slots: Slots) -> sql.Composed:
     return sql.SQL("coalesce(v.embedding::halfvec({dimensions}) <=> {vector}, 1)").format(
         dimensions=sql.Literal(slots.family.dimensions), vector=slots.vector
     )
-
-
-def probe_text(slots: Slots) -> sql.Composed:
-    return sql.SQL(PROBE_TEXT).format(posting=slots.posting) if slots.has_terms else double(0.0)
 
 
 def probe_entity(slots: Slots) -> sql.Composed:
@@ -287,10 +327,64 @@ def probe_neighbours(slots: Slots) -> sql.Composed:
     return sql.SQL(PROBE_NEIGHBOURS).format(around=slots.around, posting=slots.posting)
 
 
+def _sketched(slots: Slots) -> sql.Composed:
+    """The distance that the share of differing bits tells; without a sketch a memory counts as unrelated."""
+    if not slots.has_vector:
+        return double(1.0)
+    return sql.SQL("coalesce(1 - cos({angle} * (m.sketch <~> %(sketch)s::bit({bits}))), 1)").format(
+        angle=double(pi / SKETCH_BITS), bits=sql.Literal(SKETCH_BITS)
+    )
+
+
+def _judged(slots: Slots) -> sql.Composed:
+    """`s.distance` of a row that the nearest rows don't include, corrected by what that says about it.
+
+    It is at least as far as they reach, and within the error of a sketch it is better judged by what else is known of
+    it. Only where the sketch contradicts them outright has the index missed a whole region, and the sketch is believed.
+    """
+    if not slots.has_vector:
+        return sql.SQL("s.distance").format()
+    return sql.SQL(
+        "CASE WHEN s.distance < (SELECT b.reach FROM bound b) - 2 * {error} THEN s.distance"
+        " ELSE greatest((SELECT b.reach FROM bound b), s.distance - {error}) END"
+    ).format(error=double(SKETCH_ERROR))
+
+
+def _signed_text(slots: Slots) -> sql.Composed:
+    weights = set(slots.common_terms.values())
+    if len(weights) == 1:
+        mask = sum(1 << (SIGNATURE_BITS - 1 - bit) for bit in slots.common_terms)
+        return sql.SQL("coalesce(bit_count(m.signature & {}::bit({})) * {}, 0)").format(
+            sql.Literal(f"{mask:0{SIGNATURE_BITS}b}"), sql.Literal(SIGNATURE_BITS), double(weights.pop())
+        )
+    parts = [
+        sql.SQL("get_bit(m.signature, {}) * {}").format(sql.Literal(bit), double(weight))
+        for bit, weight in slots.common_terms.items()
+    ]
+    if not parts:
+        return double(0.0)
+    return sql.SQL("coalesce({}, 0)").format(sql.SQL(" + ").join(parts))
+
+
+def _signed_entity(slots: Slots) -> sql.Composed:
+    if not slots.common_entities:
+        return sql.SQL("0").format()
+    bits = [sql.SQL("get_bit(m.signature, {})").format(sql.Literal(bit)) for bit in slots.common_entities]
+    return sql.SQL("coalesce(greatest({}), 0)").format(sql.SQL(", ").join(bits))
+
+
+def _rank_by_band(profile: RankingProfile) -> sql.Composed:
+    """The formula with the band in place of the terms that make it up."""
+    named = terms(profile)
+    worth = sql.SQL("- {} * s.prior_band").format(double(profile.salience / SEED.salience / BANDS))
+    return sql.SQL(" ").join([named["relevance"], named["text"], named["entity"], worth])
+
+
 def _least_band(slots: Slots) -> sql.Composed | None:
     """How far down the worthiest rows are read; None when the profile gives nothing for what a memory is worth.
 
-    `prior_band` uses the mission's weights. A profile's own prior is at most `ratio` times that, plus its recency.
+    `prior_band` uses the mission's weights. A profile's own prior is at most `ratio` times that, plus its recency; and
+    words that are too common to go through may lift a row besides.
     """
     profile = slots.profile
     ratio = max(
@@ -303,7 +397,10 @@ def _least_band(slots: Slots) -> sql.Composed | None:
         return None
     if not slots.has_vector:
         return sql.SQL("-32768").format()
+    text = sum(slots.common_terms.values())
+    share = 1 - 1 / (1 + profile.text_divisor * text)
+    slack = profile.recency + profile.text_weight * text + 0.5 * share
     return sql.SQL(
         "(SELECT coalesce(greatest(-32768, least(32767, floor({bands} * (b.worth - {slack}) / {ratio}))), -32768)"
         " FROM bound b)::smallint"
-    ).format(bands=double(BANDS), slack=double(profile.recency + slots.text_slack), ratio=double(ratio))
+    ).format(bands=double(BANDS), slack=double(slack), ratio=double(ratio))

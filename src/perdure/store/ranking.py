@@ -8,7 +8,7 @@ stored counts, never the planner: small spaces and selective filters are exact, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -22,9 +22,12 @@ from perdure.rules.lexical import idf
 from perdure.rules.ranking import Distance, RankingProfile, TextTerm
 from perdure.store.candidates import (
     ARMS,
+    MOST_SIGNATURE_BITS,
+    RARE_ENTITY_ROWS,
     RARE_POSTINGS,
     Slots,
     candidates,
+    dense_rows,
     distance,
     probe_entity,
     probe_neighbours,
@@ -32,15 +35,25 @@ from perdure.store.candidates import (
 )
 from perdure.store.database import SpaceTransaction
 from perdure.store.families import StoredFamily
-from perdure.store.ranking_sql import TERMS, all_of, posting_score, ranking_order_by, state_signals, terms
+from perdure.store.ranking_sql import (
+    TERMS,
+    all_of,
+    one_occurrence,
+    posting_score,
+    ranking_order_by,
+    state_signals,
+    terms,
+)
+from perdure.store.sketches import entity_position, sketches, term_position
 from perdure.text.folding import fold
 from perdure.types import HIDDEN_TYPES, Filters
 
 MAX_LIMIT: Final = 100
 EXACT_ROWS: Final = 5000
-"""Up to so many rows the exact path is the faster one (measured: spec/stream-memory.md 3.1)."""
+"""Up to so many rows the exact path is the faster one."""
 
-RARE_ENTITY_ROWS: Final = 500
+SECOND_DENSE_ROWS: Final = 400
+"""How many nearest rows the index is asked for when its first answer was provably not the nearest ones."""
 
 COUNTS: Final = """
     SELECT 'space' AS kind, '' AS key, s.memories AS n, s.terms AS terms
@@ -76,6 +89,8 @@ COUNT_AUDIENCE: Final = """
         WHERE p.space_id = %(space_id)s AND p.superseded_by IS NULL AND p.audience IS NOT NULL)
 """
 
+# OFFSET 0 keeps the planner from merging the signals into the outer query, which would compute every distance and every
+# lexical score once per mention.
 EXACT: Final = """
     WITH postings AS MATERIALIZED (
         SELECT p.memory_id, {sum} AS text, array_agg(p.term ORDER BY p.term) AS matched
@@ -100,6 +115,7 @@ EXACT: Final = """
         LEFT JOIN entities e ON e.memory_id = m.memory_id
         LEFT JOIN nearby n ON n.memory_id = m.memory_id
         WHERE m.space_id = %(space_id)s AND {visible}
+        OFFSET 0
     )
     SELECT s.memory_id, s.distance, s.text, s.matched, s.entity, s.arms, {terms}, {rank} AS rank,
         count(*) OVER () AS candidates
@@ -123,9 +139,10 @@ INDEXED: Final = """
             JOIN memory_terms p ON p.space_id = %(space_id)s AND p.term = q.term AND p.memory_id = c.memory_id
         ) t ON true
         LEFT JOIN memories w ON w.space_id = %(space_id)s AND w.id = c.memory_id
+        OFFSET 0
     )
     SELECT s.memory_id, s.distance, s.text, s.matched, s.entity, s.arms, {terms}, {rank} AS rank,
-        (SELECT count(*) FROM pool) AS candidates
+        (SELECT count(*) FROM pool) AS candidates, {reach} AS reach
     FROM signals s
     ORDER BY {rank}, s.memory_id DESC
     LIMIT {limit}
@@ -251,10 +268,12 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
     slots = Slots(
         family=query.family,
         profile=query.profile,
+        memories=counts.memories,
         has_vector=vector is not None,
         has_terms=bool(query.terms),
         has_entities=bool(query.entity_keys),
         limit=query.limit,
+        dense_rows=dense_rows(counts.memories, query.limit),
         visible=visible(query.filters, query.audience, facets),
         live=live(query.audience, "x"),
         posting=posting_score(query.profile, len(query.terms), counts.average_length),
@@ -264,14 +283,32 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
     else:
         rare_terms = rare(counts.of_terms, RARE_POSTINGS)
         rare_entities = rare(counts.of_entities, RARE_ENTITY_ROWS)
-        params["rare_terms"] = rare_terms
-        params["rare_weights"] = [idfs[term] / total for term in rare_terms]
-        params["rare_entities"] = rare_entities
-        statement = _indexed(slots, rare_terms=bool(rare_terms), rare_entities=bool(rare_entities))
-        await tx.execute(settings(query.limit))
-        rows = await tx.fetch_all(statement, params, prepare=False)
+        weights = [idfs[term] / total for term in rare_terms]
+        params |= {"rare_terms": rare_terms, "rare_weights": weights, "rare_entities": rare_entities}
+        if vector is not None:
+            params["sketch"] = sketches(vector[None])[0]
+        slots = replace(
+            slots,
+            rare_terms=bool(rare_terms),
+            rare_entities=bool(rare_entities),
+            common_terms=_common_terms(query, counts, {term: share / total for term, share in idfs.items()}),
+            common_entities=_common_entities(counts),
+        )
+        rows = await _by_index(tx, slots, params)
+        if _missed(rows):
+            rows = await _by_index(tx, replace(slots, dense_rows=SECOND_DENSE_ROWS), params)
     considered = rows[0]["candidates"] if rows else 0
     return Ranked(tuple(_row(row) for row in rows), path, considered, counts.memories, counts.of_terms)
+
+
+async def _by_index(tx: SpaceTransaction, slots: Slots, params: Mapping[str, object]) -> list[dict[str, Any]]:
+    await tx.execute(settings(slots))
+    return await tx.fetch_all(_indexed(slots), params, prepare=False)
+
+
+def _missed(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the vector index was caught in the wrong region: a row it did not bring is far nearer than it reaches."""
+    return any(not row["arms"] & 1 and row["distance"] < 0.8 * (row["reach"] or 0) for row in rows)
 
 
 def choose_path(query: RankQuery, counts: Counts) -> Literal["exact", "index"]:
@@ -281,7 +318,7 @@ def choose_path(query: RankQuery, counts: Counts) -> Literal["exact", "index"]:
 
 
 async def read_counts(tx: SpaceTransaction, query: RankQuery, facets: Sequence[str]) -> Counts:
-    """The size of the space, the query's document frequencies, and how many rows the filters leave, in one statement."""
+    """The size of the space, the query's document frequencies and how many rows the filters leave; one statement."""
     filters = query.filters
     parts: list[sql.Composable] = [sql.SQL(COUNTS)]
     most = sql.Literal(EXACT_ROWS + 1)
@@ -306,6 +343,22 @@ async def read_counts(tx: SpaceTransaction, query: RankQuery, facets: Sequence[s
             found[row["kind"]][row["key"]] = row["n"]
     bounds += [found["facet"].get(key, 0) for key in facets]
     return Counts(memories, length, found["term"], found["entity"], min([memories, *bounds]))
+
+
+def _common_terms(query: RankQuery, counts: Counts, shares: Mapping[str, float]) -> dict[int, float]:
+    """Signature bits of the terms with too many postings, with what one occurrence adds to the lexical score."""
+    seen = set(rare(counts.of_terms, RARE_POSTINGS))
+    common = sorted((term for term in counts.of_terms if term not in seen), key=lambda term: -shares[term])
+    weights: dict[int, float] = {}
+    for term in common[:MOST_SIGNATURE_BITS]:
+        weights.setdefault(term_position(term), one_occurrence(query.profile, len(query.terms), shares[term]))
+    return weights
+
+
+def _common_entities(counts: Counts) -> tuple[int, ...]:
+    seen = set(rare(counts.of_entities, RARE_ENTITY_ROWS))
+    common = sorted((key for key in counts.of_entities if key not in seen), key=lambda key: counts.of_entities[key])
+    return tuple(sorted({entity_position(key) for key in common[:MOST_SIGNATURE_BITS]}))
 
 
 def rare(counts: Mapping[str, int], budget: int) -> list[str]:
@@ -440,12 +493,13 @@ def _exact(slots: Slots, audience: str | None) -> sql.Composed:
     )
 
 
-def _indexed(slots: Slots, *, rare_terms: bool, rare_entities: bool) -> sql.Composed:
+def _indexed(slots: Slots) -> sql.Composed:
     by_ts_rank = slots.profile.text is TextTerm.TS_RANK
     ts_rank = sql.SQL("CASE WHEN t.matched IS NULL THEN 0 ELSE {} END").format(sql.SQL(TS_RANK))
     return sql.SQL(INDEXED).format(
         **_common(slots),
-        candidates=candidates(slots, rare_terms=rare_terms, rare_entities=rare_entities),
+        candidates=candidates(slots),
+        reach=sql.SQL("(SELECT b.reach FROM bound b)" if slots.has_vector else "NULL::double precision"),
         text=ts_rank if by_ts_rank else sql.SQL("coalesce(t.text, 0)"),
         entity=probe_entity(slots),
         neighbours=probe_neighbours(slots),
