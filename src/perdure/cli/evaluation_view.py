@@ -25,13 +25,14 @@ BASELINE_NAMES: Final = {"bm25": "plain BM25", "dense": "plain cosine", "rrf": "
 
 
 class _Lines:
-    """A line now and then, with the time that is left at the speed so far."""
+    """A line now and then, with the time that is left at the speeds so far."""
 
     def __init__(self, messages: int, questions: int) -> None:
         self._totals = {"messages": messages, "questions": questions}
         self._done = {"messages": 0, "questions": 0}
+        self._spent = {"messages": 0.0, "questions": 0.0}
         self._clock = DatabaseClock()
-        self._began = self._told = self._clock.monotonic()
+        self._last = self._told = self._clock.monotonic()
 
     def imported(self, messages: int) -> None:
         self._count("messages", messages)
@@ -40,15 +41,19 @@ class _Lines:
         self._count("questions", questions)
 
     def _count(self, what: str, number: int) -> None:
-        self._done[what] += number
         now = self._clock.monotonic()
+        self._done[what] += number
+        self._spent[what] += now - self._last
+        self._last = now
         if now - self._told < QUIET_S:
             return
         self._told = now
-        share = self._done["messages"] / max(1, self._totals["messages"])
-        left = f", about {(now - self._began) * (1 - share) / share:.0f} s left" if 0 < share < 1 else ""
+        left = sum(
+            (total - self._done[name]) * self._spent[name] / max(1, self._done[name])
+            for name, total in self._totals.items()
+        )
         counts = ", ".join(f"{self._done[name]:,} of {total:,} {name}" for name, total in self._totals.items())
-        tell(f"{counts}{left}")
+        tell(f"{counts}, about {left:.0f} s left")
 
 
 @contextmanager

@@ -1,1 +1,0 @@
-"""How `perdure eval` shows how far it is, and what it found."""
