@@ -124,7 +124,8 @@ def _draft(message: Message, text: str, label: str, audience: str | None, now: d
         source_date=occurred_at,
         speaker=message.speaker,
         audience=audience,
-        conversation_id=message.conversation_id,
+        # A file without conversations is one: what stands next to each other belongs together.
+        conversation_id=message.conversation_id or label,
         evidence=(Evidence(label, message.external_id, message.speaker, occurred_at, text[:500]),),
         made_by="import-1",
     )
