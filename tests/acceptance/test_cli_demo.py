@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -36,7 +37,7 @@ def test_the_demo_answers_ten_questions_and_imports_nothing_twice(tmp_path: Path
 
 
 @pytest.fixture
-def foreign(tmp_path: Path) -> str:
+def foreign(tmp_path: Path) -> Iterator[str]:
     """The URL of a database owner on a server where nobody has heard of Perdure."""
     server = EmbeddedServer.open(tmp_path / "foreign")
     with psycopg.connect(server.url("perdure_admin", _password(server), "postgres"), autocommit=True) as conn:
@@ -46,7 +47,8 @@ def foreign(tmp_path: Path) -> str:
         conn.execute("CREATE DATABASE notes OWNER alice")
     with psycopg.connect(server.url("perdure_admin", _password(server), "notes"), autocommit=True) as conn:
         conn.execute("CREATE EXTENSION vector")
-    return server.url("alice", "it's 100%", "notes")
+    yield server.url("alice", "it's 100%", "notes")
+    server.close()
 
 
 def _password(server: EmbeddedServer) -> str:
@@ -72,7 +74,10 @@ def test_init_prepares_a_server_of_ones_own_and_prints_how_to_use_it(foreign: st
     assert served.json("stats")["memories"] == 1
 
     renewed = run.json("init", "--owner-url", foreign, "--new-passwords")["environment"]
-    assert served("stats").status != 0
+    refused = served("stats")
+    assert refused.status == 1
+    assert "password authentication failed" in refused.err
+    assert len(refused.err.splitlines()) == 2
     assert Perdure(tmp_path / "unused", **renewed).json("stats")["memories"] == 1
 
 

@@ -172,6 +172,17 @@ def test_two_processes_save_and_recall_at_once(run: Perdure) -> None:
         assert fact in [hit["summary"] for hit in json.loads(out)["memories"]]
 
 
+def test_without_its_endpoint_nothing_is_saved_and_the_error_says_what_to_check(run: Perdure) -> None:
+    endpoint = {
+        "PERDURE_EMBEDDER": "openai",
+        "PERDURE_EMBEDDER_URL": "http://127.0.0.1:9/v1",
+        "PERDURE_EMBEDDER_MODEL": "multilingual-e5-small",
+    }
+    result = run("save", "Lost?", "--space", "outage", "--json", **endpoint)
+    assert (result.status, result.data["error"]["code"]) == (1, "embedding_unavailable")
+    assert run.json("list", "--space", "outage")["memories"] == []
+
+
 def test_a_reader_that_has_seen_enough_ends_the_list_quietly(run: Perdure) -> None:
     run.json("save", "One line", "--space", "pipe")
     process = run.start("list", "--space", "pipe")

@@ -20,6 +20,7 @@ from perdure.errors import InvalidInput, PerdureError
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
+    from perdure.settings import Settings
     from perdure.space import Space
 
 P = ParamSpec("P")
@@ -48,12 +49,23 @@ class Call:
 
         async def opened() -> T:
             # A command is over in a moment: what is queued waits for a worker.
-            async with Memory.open(data_dir=self.data_dir, worker=False, progress=tell) as memory:
+            opening = Memory.open(data_dir=self.data_dir, worker=False, progress=tell)
+            await self._check_own_server(opening.settings)
+            async with opening as memory:
                 if warm:
                     await warm_up(memory)
                 return await work(memory)
 
         return run_async(opened())
+
+    @staticmethod
+    async def _check_own_server(settings: Settings) -> None:
+        """A person who mistyped a password should not wait for a pool that keeps trying."""
+        from perdure.store.external import check_reachable  # noqa: PLC0415 - the driver
+
+        for url in (settings.database_url, settings.database_worker_url):
+            if settings.database_url is not None and url is not None:
+                await asyncio.to_thread(check_reachable, url.get_secret_value())
 
     def space(self, memory: Memory, audience: str | None = None) -> Space:
         return memory.space(self.space_name, audience=audience)

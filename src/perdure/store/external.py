@@ -74,6 +74,12 @@ async def prepare_server(owner_url: str, *, new_passwords: bool) -> Prepared:
     return Prepared(tuple(migrate(owner_url)), made.get(APP), made.get(WORKER))
 
 
+def check_reachable(url: str) -> None:
+    """Raises DatabaseUnavailable in the server's own words (a wrong password), where a pool would only wait."""
+    with _connected(url):
+        pass
+
+
 def inspect_server(url: str) -> Inspection:
     """Looks a database over, as whatever role the URL names. Blocks. Raises DatabaseUnavailable."""
     with _connected(url) as conn:
