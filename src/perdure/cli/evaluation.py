@@ -108,11 +108,13 @@ def _source(what: str, data: Path | None) -> tuple[Path, Format]:
 
 
 def _places(call: Call, cache: Path | None, settings: Settings) -> Places:
+    from perdure.evaluation import schema  # noqa: PLC0415
+
     if cache is None:
         import platformdirs  # noqa: PLC0415
 
         cache = (settings.cache_dir or Path(platformdirs.user_cache_dir("perdure"))) / "eval"
-    return Places(cache, call.data_dir or cache / "database")
+    return Places(cache, call.data_dir or cache / f"database-{schema()}")
 
 
 async def _measure(settings: Settings, places: Places, chosen: EvaluationSet, profile: RankingProfile) -> Report:

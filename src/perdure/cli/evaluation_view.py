@@ -112,8 +112,8 @@ def _part_data(part: Part) -> dict[str, object]:
 def show(screen: Screen, report: Report, chosen: EvaluationSet) -> None:
     """The tables for a person."""
     screen.line(
-        f"{chosen.name}: {len(chosen.questions):,} questions about {chosen.messages:,} messages in "
-        f"{len(chosen.conversations):,} conversations, with {report.embedder}."
+        f"{chosen.name}: {_counted(len(chosen.questions), 'question')} about {_counted(chosen.messages, 'message')} in "
+        f"{_counted(len(chosen.conversations), 'conversation')}, with {report.embedder}."
     )
     _table(screen, "By message", report.turns, report.profile)
     if report.sessions is not None:
@@ -139,6 +139,10 @@ def _table(screen: Screen, title: str, part: Part, profile: str) -> None:
 
 def _row(name: str, figures: Mapping[str, float]) -> tuple[str, ...]:
     return (name, f"{figures['n']:,.0f}", *(f"{figures[measure]:.3f}" for measure in MEASURES))
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def tell_refused(skipped: Skipped) -> None:

@@ -28,6 +28,11 @@ _NAME_BYTES: Final = 150
 _DIGITS: Final = 12
 
 
+def schema() -> str:
+    """The name of the database's shape: each has a database of its own in a cache, since nothing in it is precious."""
+    return code(("store/migrations",))[:_DIGITS]
+
+
 @cache
 def code(parts: tuple[str, ...]) -> str:
     """The name of these parts of the installed package."""
