@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from perdure.embedding import Embedder
-from perdure.rules.facets import facet_keys
+from perdure.ingest.keys import entity_keys_of, facets_of, named_speaker
 from perdure.store.memories import NewMemory, NewText
-from perdure.text import chunks, entity_key, fold, terms
+from perdure.text import chunks, fold, is_question, terms
 from perdure.types import Evidence, MemoryType, Trust
 
 HASH_BYTES = 16
@@ -59,14 +59,15 @@ async def prepare(drafts: Sequence[Draft], embedder: Embedder, max_chunk_bytes: 
     documents = [document_text(draft, piece) for draft, group in zip(drafts, pieces, strict=True) for piece in group]
     vectors = iter(await embedder.embed(documents, "document"))
     return [
-        NewText(tuple(_memory(draft, number, piece, next(vectors)) for number, piece in enumerate(group)))
+        NewText(tuple(_memory(draft, group, number, next(vectors)) for number in range(len(group))))
         for draft, group in zip(drafts, pieces, strict=True)
     ]
 
 
 def document_text(draft: Draft, piece: str) -> str:
-    """What is embedded for a chunk: who said it, then the words."""
-    return f"{draft.speaker}: {piece}" if draft.speaker else piece
+    """What is embedded for a chunk: the name of who said it, then the words."""
+    name = named_speaker(draft.speaker, draft.trust)
+    return f"{name}: {piece}" if name else piece
 
 
 def document_terms(draft: Draft, piece: str) -> tuple[str, ...]:
@@ -74,10 +75,13 @@ def document_terms(draft: Draft, piece: str) -> tuple[str, ...]:
     return tuple(terms(document_text(draft, piece)))
 
 
-def _memory(draft: Draft, number: int, piece: str, vector: object) -> NewMemory:
+def _memory(draft: Draft, pieces: Sequence[str], number: int, vector: object) -> NewMemory:
+    piece = pieces[number]
+    found = document_terms(draft, piece)
     return NewMemory(
         summary=piece,
-        terms=document_terms(draft, piece),
+        terms=found,
+        length=len(found),
         content_hash=content_hash(draft.text, draft.speaker, number),
         vector=vector,  # type: ignore[arg-type]
         source=draft.source,
@@ -87,14 +91,11 @@ def _memory(draft: Draft, number: int, piece: str, vector: object) -> NewMemory:
         salience=draft.salience,
         tags=draft.tags,
         entities=draft.entities,
-        entity_keys=tuple(sorted({entity_key(entity) for entity in draft.entities} - {""})),
-        facets=facet_keys(
-            tags=[fold(tag) for tag in draft.tags],
-            source=draft.source,
-            speaker=fold(draft.speaker) if draft.speaker else None,
-            metadata=draft.metadata,
-        ),
+        entity_keys=entity_keys_of(draft.entities, draft.speaker, draft.trust),
+        facets=facets_of(draft.tags, draft.source, draft.speaker, draft.metadata),
         speaker=draft.speaker,
+        speaker_key=fold(draft.speaker) if draft.speaker else None,
+        is_question=number == len(pieces) - 1 and is_question(piece),
         audience=draft.audience,
         conversation_id=draft.conversation_id,
         language=draft.language,

@@ -18,11 +18,10 @@ from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import mark_processed, processed
 from perdure.store.spaces import SpaceRow, lock_space
-from perdure.text import has_letter_or_digit, require_text
+from perdure.text import has_letter_or_digit, is_assistant, require_text
 from perdure.types import Evidence, Message, Stored, Trust
 
 BATCH = 128
-ASSISTANT_NAMES = frozenset({"assistant", "chatgpt", "gpt", "bot", "ai"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ async def import_batch(
 
 
 def _draft(message: Message, text: str, label: str, audience: str | None, now: datetime) -> Draft:
-    by_assistant = message.speaker is not None and message.speaker.casefold() in ASSISTANT_NAMES
+    by_assistant = message.speaker is not None and is_assistant(message.speaker)
     # A message without a time is dated by its import: nothing better is known.
     occurred_at = message.occurred_at or now
     return Draft(

@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from perdure.errors import Conflict, InvalidInput, NotFound
 from perdure.ingest.capture import first_outcome, operation_fingerprint
 from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.keys import stored_postings
 from perdure.ingest.outcomes import outcome_to_data
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
-from perdure.rules.facets import facet_keys
 from perdure.store.changes import change, erase, pin, write_history
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, delete_vectors, find_duplicates, insert_vectors, read_rows, siblings
-from perdure.store.postings import Postings
 from perdure.store.queue import remember_operation, set_outcome
 from perdure.store.spaces import SpaceRow, lock_space
-from perdure.text import entity_key, fold
 from perdure.types import MemoryType, Outcome, StoredMemory
 
 
@@ -96,8 +94,9 @@ async def update_memory(
                 f"Memory {twin} holds the same text already.", hint=f"Forget {memory_id}, or change {twin} instead."
             )
         await write_history(tx, row, "update", changed_by)
-        new_keys = Postings(memory_id, after.terms, after.entity_keys, after.facets)
-        await change(tx, row, after, (stored_postings(row), new_keys))
+        last = max(await siblings(tx, [memory_id], space.name))
+        changed = replace(after, is_question=after.is_question and memory_id == last)
+        await change(tx, row, changed, (stored_postings(row), changed.postings(memory_id)))
         await delete_vectors(tx, [memory_id])
         await insert_vectors(tx, resources.family.id, [(memory_id, after.vector)])
         return (await require_row(tx, space, memory_id, audience)).memory
@@ -142,22 +141,6 @@ async def require_row(tx: SpaceTransaction, space: SpaceRow, memory_id: int, aud
     if row is None or row.memory.audience not in {None, audience}:
         raise NotFound(f"Space {space.name!r} has no memory {memory_id}.", hint="`perdure list` shows the ids.")
     return row
-
-
-def stored_postings(row: MemoryRow) -> Postings:
-    """The keys a stored row is found by, spelled out again from the row itself."""
-    memory = row.memory
-    return Postings(
-        memory.id,
-        tuple(row.search_text.split()),
-        tuple(sorted({entity_key(entity) for entity in memory.entities} - {""})),
-        facet_keys(
-            tags=[fold(tag) for tag in memory.tags],
-            source=memory.source,
-            speaker=fold(memory.speaker) if memory.speaker else None,
-            metadata=memory.metadata,
-        ),
-    )
 
 
 def _changed(memory: StoredMemory, changes: Changes) -> Draft:

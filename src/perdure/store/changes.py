@@ -26,7 +26,7 @@ CHANGE_STATE: Final = """
     UPDATE memory_state
     SET salience = least(10, greatest(1, %(salience)s::real)), memory_type = %(memory_type)s, pinned = %(pinned)s,
         term_count = %(term_count)s, content_hash = %(content_hash)s, sketch = %(sketch)s::bit(256),
-        signature = %(signature)s::bit(512)
+        signature = %(signature)s::bit(512), is_question = %(is_question)s
     WHERE space_id = %(space_id)s AND memory_id = %(id)s
 """
 
@@ -106,7 +106,7 @@ async def change(tx: SpaceTransaction, before: MemoryRow, after: NewMemory, keys
         {
             "id": memory_id,
             "summary": after.summary,
-            "search_text": " ".join(after.terms),
+            "search_text": after.search_text,
             "tags": list(after.tags),
             "entities": list(after.entities),
             "metadata": Jsonb(dict(after.metadata)),
@@ -119,10 +119,11 @@ async def change(tx: SpaceTransaction, before: MemoryRow, after: NewMemory, keys
             "salience": after.salience,
             "memory_type": after.memory_type,
             "pinned": after.pinned,
-            "term_count": len(after.terms),
+            "term_count": after.length,
             "content_hash": after.content_hash,
             "sketch": chunk_sketches([after])[0],
             "signature": signature(after.terms, after.entity_keys),
+            "is_question": after.is_question,
         },
     )
     await insert_postings(tx, [keys[1]])

@@ -42,14 +42,14 @@ INSERT_MEMORIES: Final = """
 INSERT_STATE: Final = """
     INSERT INTO memory_state (space_id, memory_id, memory_type, audience, conversation_id, salience, confidence,
                               term_count, pinned, created_at, source_date, decayed_at, regressed_at, content_hash,
-                              sketch, signature)
+                              sketch, signature, speaker, is_question)
     SELECT %(space_id)s, r.id, r.memory_type, r.audience, r.conversation_id, least(10, greatest(1, r.salience)),
            r.confidence, r.term_count, r.pinned, %(now)s, r.source_date, %(now)s, %(now)s,
-           decode(r.content_hash, 'hex'), r.sketch, r.signature
+           decode(r.content_hash, 'hex'), r.sketch, r.signature, r.speaker, r.is_question
     FROM jsonb_to_recordset(%(rows)s) AS r (
         id bigint, memory_type text, audience text, conversation_id text, salience real, confidence real,
         term_count integer, pinned boolean, source_date timestamptz, content_hash text, sketch bit(256),
-        signature bit(512))
+        signature bit(512), speaker text, is_question boolean)
 """
 
 INSERT_VECTORS: Final = """
@@ -104,7 +104,7 @@ READ_MEMORIES: Final = """
     SELECT m.id, m.summary, m.search_text, m.tags, m.entities, m.source, m.trust, m.speaker, m.conversation_id,
            m.language, m.metadata, m.chunk_of, m.chunk_no, m.related_ids, m.superseded_reason,
            s.memory_type, s.audience, s.salience, s.usefulness_score, s.confidence, s.retrieval_count, s.pinned,
-           s.created_at, s.source_date, s.last_retrieved_at, s.superseded_by, s.superseded_at
+           s.term_count, s.created_at, s.source_date, s.last_retrieved_at, s.superseded_by, s.superseded_at
     FROM memories m
     JOIN memory_state s ON s.space_id = m.space_id AND s.memory_id = m.id
     WHERE m.space_id = %(space_id)s AND s.space_id = %(space_id)s AND m.id = ANY(%(ids)s)
@@ -144,6 +144,7 @@ class NewMemory:
 
     summary: str
     terms: tuple[str, ...]
+    length: int
     content_hash: bytes
     vector: np.ndarray | None
     source: str
@@ -156,7 +157,10 @@ class NewMemory:
     entities: tuple[str, ...] = ()
     entity_keys: tuple[str, ...] = ()
     facets: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
     speaker: str | None = None
+    speaker_key: str | None = None
+    is_question: bool = False
     audience: str | None = None
     conversation_id: str | None = None
     language: str | None = None
@@ -164,6 +168,14 @@ class NewMemory:
     pinned: bool = False
     made_by: str | None = None
     evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def search_text(self) -> str:
+        """The terms in one line; the unstemmed spellings, if any, in a second one. No term holds white space."""
+        return "\n".join(" ".join(words) for words in (self.terms, self.forms) if words)
+
+    def postings(self, memory_id: int) -> Postings:
+        return Postings(memory_id, self.terms, self.entity_keys, self.facets, self.length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +196,12 @@ class MemoryRow:
 
     memory: StoredMemory
     search_text: str
+    term_count: int
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The terms that the memory was stored with, with repetitions."""
+        return tuple(self.search_text.partition("\n")[0].split(" "))
 
 
 async def find_duplicates(tx: SpaceTransaction, texts: Sequence[NewText]) -> dict[tuple[str | None, bytes], int]:
@@ -210,7 +228,7 @@ async def insert_texts(tx: SpaceTransaction, texts: Sequence[NewText], family_id
     states = [_state_row(*pair, sketch) for pair, sketch in zip(pairs, chunk_sketches(chunks), strict=True)]
     await tx.execute(INSERT_STATE, {"rows": Jsonb(states)})
     await insert_vectors(tx, family_id, [(i, chunk.vector) for i, chunk in pairs])
-    await insert_postings(tx, [Postings(i, chunk.terms, chunk.entity_keys, chunk.facets) for i, chunk in pairs])
+    await insert_postings(tx, [chunk.postings(i) for i, chunk in pairs])
     await add_evidence(tx, [(i, evidence) for i, chunk in pairs for evidence in chunk.evidence])
     return grouped
 
@@ -264,7 +282,7 @@ async def external_ids(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, li
 async def read_rows(tx: SpaceTransaction, space: str, ids: Sequence[int]) -> dict[int, MemoryRow]:
     """The rows of these ids that exist in the space, whatever their audience; the caller filters."""
     rows = await tx.fetch_all(READ_MEMORIES, {"ids": list(ids)})
-    return {row["id"]: MemoryRow(_stored(space, row), row["search_text"]) for row in rows}
+    return {row["id"]: MemoryRow(_stored(space, row), row["search_text"], row["term_count"]) for row in rows}
 
 
 async def siblings(tx: SpaceTransaction, ids: Sequence[int], space: str) -> list[int]:
@@ -297,7 +315,7 @@ def _wide_row(memory_id: int, chunk: NewMemory, chunk_of: int | None, chunk_no: 
     return {
         "id": memory_id,
         "summary": chunk.summary,
-        "search_text": " ".join(chunk.terms),
+        "search_text": chunk.search_text,
         "tags": list(chunk.tags),
         "entities": list(chunk.entities),
         "source": chunk.source,
@@ -327,12 +345,14 @@ def _state_row(memory_id: int, chunk: NewMemory, sketch: str | None) -> dict[str
         "conversation_id": chunk.conversation_id,
         "salience": chunk.salience,
         "confidence": chunk.confidence,
-        "term_count": len(chunk.terms),
+        "term_count": chunk.length,
         "pinned": chunk.pinned,
         "source_date": chunk.source_date.isoformat(),
         "content_hash": chunk.content_hash.hex(),
         "sketch": sketch,
         "signature": signature(chunk.terms, chunk.entity_keys),
+        "speaker": chunk.speaker_key,
+        "is_question": chunk.is_question,
     }
 
 

@@ -64,18 +64,23 @@ DROP_EMPTY_COUNTS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The keys one memory is found by. `terms` keeps repetitions: the count of a term is its frequency."""
+    """The keys one memory is found by. `terms` keeps repetitions: the count of a term is its frequency.
+
+    `length` is the length of the text by which lexical scores are normalised, `memory_state.term_count`. It is not
+    `len(terms)`: what is known about a text (its speaker, its date) doesn't make it longer.
+    """
 
     memory_id: int
     terms: tuple[str, ...]
     entities: tuple[str, ...]
     facets: tuple[str, ...]
+    length: int
 
 
 async def insert_postings(tx: SpaceTransaction, postings: Sequence[Postings]) -> None:
     """Adds postings and counts them; the caller holds the space's lock."""
     frequencies = [(p, Counter(p.terms)) for p in postings]
-    rows = [(term, p.memory_id, tf, len(p.terms)) for p, counted in frequencies for term, tf in counted.items()]
+    rows = [(term, p.memory_id, tf, p.length) for p, counted in frequencies for term, tf in counted.items()]
     if rows:
         terms, ids, tfs, lengths = zip(*rows, strict=True)
         await tx.execute(
@@ -123,4 +128,4 @@ async def _count(tx: SpaceTransaction, postings: Sequence[Postings], sign: int) 
         await tx.execute(ADD_COUNTS, {"kinds": kinds, "keys": keys, "ns": [sign * n for _, n in ordered]})
         if sign < 0:
             await tx.execute(DROP_EMPTY_COUNTS, {"keys": keys})
-    await count_up(tx, memories=sign * len(postings), terms=sign * sum(len(p.terms) for p in postings))
+    await count_up(tx, memories=sign * len(postings), terms=sign * sum(p.length for p in postings))

@@ -8,7 +8,17 @@ an optional package. `docs/text.md` shows the rules by example.
 from perdure.text.cutting import chunks, graphemes, sentence_ends, truncate_bytes, truncate_chars
 from perdure.text.door import MAX_TEXT_BYTES, clean, has_letter_or_digit, require_text
 from perdure.text.folding import fold
-from perdure.text.names import MAX_ENTITY_KEYS, capitalised_spans, entity_key, entity_keys, phrase_in
+from perdure.text.names import (
+    MAX_ENTITY_KEYS,
+    capitalised_spans,
+    entity_key,
+    entity_keys,
+    is_assistant,
+    is_role,
+    name_keys,
+    phrase_in,
+)
+from perdure.text.questions import is_question
 from perdure.text.smalltalk import says_something
 from perdure.text.words import MAX_QUERY_TERMS, MAX_TERM_CHARS, query_terms, search_text, terms
 
@@ -25,6 +35,10 @@ __all__ = [
     "fold",
     "graphemes",
     "has_letter_or_digit",
+    "is_assistant",
+    "is_question",
+    "is_role",
+    "name_keys",
     "phrase_in",
     "query_terms",
     "require_text",

@@ -21,6 +21,12 @@ _MAX_UNSPACED: Final = 12
 _MAX_GAP: Final = 3
 _CHARS_PER_KEY: Final = 16
 _SINGLE_UNSPACED_PRIORITY: Final = 5
+_FIRST_NAME_LETTERS: Final = 2
+
+ASSISTANTS: Final = frozenset(("assistant", "chatgpt", "gpt", "bot", "ai", "model"))
+"""What the speaker of a model's words is called, folded."""
+ROLES: Final = ASSISTANTS | {"user", "human", "me", "you", "system", "tool"}
+"""Speakers that say which part somebody has in a conversation and not who it is, folded."""
 
 _ATOM: Final = regex.compile(
     rf"(?V1)(?P<unspaced>(?={NO_SPACES})\X)|(?P<hangul>\p{{Script=Hangul}}++)"
@@ -73,6 +79,35 @@ def entity_key(entity: str) -> str:
     """
     folded = _SPACE.sub(" ", fold(entity)).strip()
     return _EDGES.sub("", folded) or folded
+
+
+def is_role(speaker: str) -> bool:
+    """Whether a speaker is a role and no name: user, assistant, tool, me and the like.
+
+    >>> is_role("User"), is_role("Ada")
+    (True, False)
+    """
+    return fold(speaker).strip() in ROLES
+
+
+def is_assistant(speaker: str) -> bool:
+    """Whether a speaker is a role that a language model has."""
+    return fold(speaker).strip() in ASSISTANTS
+
+
+def name_keys(name: str) -> list[str]:
+    """The keys of a person's name: all of it, and its first word when it has several and that one is a name too.
+
+    >>> name_keys("Zoë Müller"), name_keys("Dr. Smith")
+    (['zoe muller', 'zoe'], ['dr. smith'])
+    """
+    whole = entity_key(name)
+    first, *others = whole.split(" ")
+    first = entity_key(first)
+    known = [whole] if whole else []
+    if others and len(first) >= _FIRST_NAME_LETTERS and not _is_no_name(first):
+        known.append(first)
+    return known
 
 
 def phrase_in(entity: str, text: str) -> bool:

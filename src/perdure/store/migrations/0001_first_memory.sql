@@ -82,6 +82,8 @@ CREATE TABLE memory_state (
     memory_type text NOT NULL DEFAULT 'general',
     audience text,
     conversation_id text,
+    speaker text,
+    is_question boolean NOT NULL DEFAULT false,
     salience real NOT NULL DEFAULT 5,
     usefulness_score real NOT NULL DEFAULT 0.5,
     confidence real NOT NULL DEFAULT 1.0,
@@ -118,6 +120,12 @@ CREATE TABLE memory_state (
 COMMENT ON COLUMN memory_state.superseded_at IS
     'null = live; superseded_by names the successor for as long as that one exists';
 
+COMMENT ON COLUMN memory_state.speaker IS
+    'who said it, folded: a name, or a role like user or assistant; tells neighbours of another speaker';
+COMMENT ON COLUMN memory_state.is_question IS 'the text ends with a question mark; of chunks only the last one';
+COMMENT ON COLUMN memory_state.term_count IS
+    'the length of the text by which lexical scores are normalised: its words, without speaker and date';
+
 COMMENT ON COLUMN memory_state.sketch IS 'where the vector points, to choose candidates by: see store/sketches.py';
 COMMENT ON COLUMN memory_state.signature IS 'one bit per term and entity, to choose candidates by: see store/sketches.py';
 
@@ -149,7 +157,7 @@ CREATE TABLE memory_vectors (
 );
 
 -- Postings. No foreign key: a check per posting would cost more than the posting; the store removes them with their
--- memory, by the terms that search_text spells out.
+-- memory, by the terms that the first line of search_text spells out.
 
 CREATE TABLE memory_terms (
     space_id bigint NOT NULL,
@@ -159,6 +167,8 @@ CREATE TABLE memory_terms (
     length smallint NOT NULL,
     CONSTRAINT memory_terms_pkey PRIMARY KEY (space_id, term, memory_id) INCLUDE (tf, length)
 );
+
+COMMENT ON COLUMN memory_terms.length IS 'the term_count of the memory, at most 32767';
 
 CREATE TABLE memory_entities (
     space_id bigint NOT NULL,

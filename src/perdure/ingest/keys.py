@@ -1,0 +1,45 @@
+"""The keys a memory is found by, besides the terms of its text: the same for a draft and for a row that is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from perdure.rules.facets import facet_keys
+from perdure.store.memories import MemoryRow
+from perdure.store.postings import Postings
+from perdure.text import entity_key, fold, is_role, name_keys
+from perdure.types import Trust
+
+
+def named_speaker(speaker: str | None, trust: Trust) -> str | None:
+    """The speaker, if that is somebody's name: a role is none, nor is the name of a tool that answered."""
+    return speaker if speaker and trust is not Trust.TOOL and not is_role(speaker) else None
+
+
+def entity_keys_of(entities: Iterable[str], speaker: str | None, trust: Trust) -> tuple[str, ...]:
+    """Sorted distinct keys of the entities and of the speaker's name."""
+    name = named_speaker(speaker, trust)
+    keys = {entity_key(entity) for entity in entities}.union(name_keys(name) if name else ())
+    return tuple(sorted(keys - {""}))
+
+
+def facets_of(tags: Iterable[str], source: str, speaker: str | None, metadata: Mapping[str, object]) -> tuple[str, ...]:
+    """What filters ask for by equality: tags, source, speaker (a role too), metadata."""
+    return facet_keys(
+        tags=[fold(tag) for tag in tags],
+        source=source,
+        speaker=fold(speaker) if speaker else None,
+        metadata=metadata,
+    )
+
+
+def stored_postings(row: MemoryRow) -> Postings:
+    """The keys a stored row is found by, spelled out again from the row itself."""
+    memory = row.memory
+    return Postings(
+        memory.id,
+        row.terms,
+        entity_keys_of(memory.entities, memory.speaker, memory.trust),
+        facets_of(memory.tags, memory.source, memory.speaker, memory.metadata),
+        row.term_count,
+    )
