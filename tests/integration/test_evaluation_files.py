@@ -75,17 +75,6 @@ def test_messages_without_times_keep_the_order_of_the_file(tmp_path: Path) -> No
     assert times == sorted(times, key=str)
 
 
-def test_what_somebody_said_belongs_to_the_conversation_of_its_space_and_other_texts_to_none(tmp_path: Path) -> None:
-    path = written(
-        tmp_path / "set.jsonl",
-        message(1, speaker="Ada"),
-        message(2),
-        message(3, speaker="Ada", conversation="c"),
-        query("q", "m1"),
-    )
-    assert [m.conversation_id for m in read_set(path, "jsonl").conversations["s"]] == ["s", None, "c"]
-
-
 def test_lines_without_a_space_share_one_and_spaces_may_alternate(tmp_path: Path) -> None:
     lines = [message(number, space=("a", "b", None)[number % 3]) for number in range(9)]
     asked = [query("q", "m0", space="a"), query("q", "m1", space="b"), query("q", "m2", space=None)]

@@ -210,16 +210,11 @@ def _conversations(path: Path, kind: Format, wanted: set[str], skipped: Skipped)
 
 
 def _placed(messages: Iterable[Message], space: str) -> Iterator[Message]:
-    """Messages with a time each, in the order of the file where they have none, and dialogue in a conversation.
-
-    A space of an evaluation set is one conversation. Where lines don't name it, turns that somebody said belong to it;
-    texts without a speaker are no dialogue and stay by themselves.
-    """
+    """Messages with a time each: where some have none, the order of the file stays the order in time."""
     time = _FIRST_TIME
     for message in messages:
         time = message.occurred_at or time + _TICK
-        conversation = message.conversation_id or (space if message.speaker is not None else None)
-        yield replace(message, space=space, occurred_at=time, conversation_id=conversation)
+        yield replace(message, space=space, occurred_at=time)
 
 
 def _with_known_evidence(
