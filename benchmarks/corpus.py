@@ -50,6 +50,7 @@ class Item:
     tag: str | None
     memory_type: str
     superseded: bool
+    shelf: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class Corpus:
                     tag="rare tag" if uniform[i, 9] < 0.01 else "tag" if uniform[i, 9] < 0.3 else None,
                     memory_type="identity" if uniform[i, 9] > 0.995 else "general",
                     superseded=bool(0.98 < uniform[i, 9] <= 0.99),
+                    shelf=i % 5,
                 )
             )
         return items
@@ -164,14 +166,14 @@ def _zipf(n: int) -> npt.NDArray[np.float64]:
 
 COPIES: Final = {
     "memories": (
-        "COPY memories (space_id, id, summary, search_text, tags, entities, source, trust, speaker, conversation_id)"
-        " FROM STDIN (FORMAT BINARY)",
+        """COPY memories (space_id, id, summary, search_text, tags, entities, source, trust, speaker, conversation_id)
+        FROM STDIN (FORMAT BINARY)""",
         ["int8", "int8", "text", "text", "text[]", "text[]", "text", "text", "text", "text"],
     ),
     "memory_state": (
-        "COPY memory_state (space_id, memory_id, memory_type, audience, conversation_id, salience, usefulness_score,"
-        " confidence, retrieval_count, term_count, created_at, source_date, decayed_at, regressed_at, superseded_by,"
-        " superseded_at, content_hash, sketch, signature) FROM STDIN (FORMAT BINARY)",
+        """COPY memory_state (space_id, memory_id, memory_type, audience, conversation_id, salience, usefulness_score,
+        confidence, retrieval_count, term_count, created_at, source_date, decayed_at, regressed_at, superseded_by,
+        superseded_at, content_hash, sketch, signature) FROM STDIN (FORMAT BINARY)""",
         [
             *("int8", "int8", "text", "text", "text", "float4", "float4", "float4", "int4", "int4"),
             *("timestamptz", "timestamptz", "timestamptz", "timestamptz", "int8", "timestamptz", "bytea"),
@@ -226,7 +228,8 @@ def load_batch(owner: psycopg.Connection[Any], space_id: int, family_id: int, fi
         for entity in entities:
             rows["memory_entities"].append((space_id, entity, memory_id))
             counts["entity", entity] += 1
-        facets = [f"speaker:{item.speaker}", "source:conversation", *(f"tag:{tag}" for tag in tags)]
+        facets = [f"speaker:{item.speaker}", "source:conversation", f"meta:shelf={item.shelf}"]
+        facets += [f"tag:{tag}" for tag in tags]
         for key in facets:
             rows["memory_facets"].append((space_id, key, memory_id))
             counts["facet", key] += 1
@@ -238,13 +241,15 @@ def load_batch(owner: psycopg.Connection[Any], space_id: int, family_id: int, fi
                     copy.write_row(row)
         keys = sorted(counts)
         cursor.execute(
-            "INSERT INTO space_counts (space_id, kind, key, n) SELECT %s, * FROM unnest(%s::text[], %s::text[], %s::int8[])"
-            " ON CONFLICT (space_id, kind, key) DO UPDATE SET n = space_counts.n + excluded.n",
+            """INSERT INTO space_counts (space_id, kind, key, n)
+            SELECT %s, t.kind, t.key, t.n FROM unnest(%s::text[], %s::text[], %s::int8[]) AS t (kind, key, n)
+            ON CONFLICT (space_id, kind, key) DO UPDATE SET n = space_counts.n + excluded.n""",
             (space_id, [kind for kind, _ in keys], [key for _, key in keys], [counts[key] for key in keys]),
         )
         cursor.execute(
-            "INSERT INTO space_state (space_id, family_id, memories, terms, last_activity_at) VALUES (%s, %s, %s, %s, %s)"
-            " ON CONFLICT (space_id) DO UPDATE SET memories = space_state.memories + excluded.memories,"
-            " terms = space_state.terms + excluded.terms",
+            """INSERT INTO space_state (space_id, family_id, memories, terms, last_activity_at)
+            VALUES (%s, %s, %s, %s, %s)
+            ON CONFLICT (space_id) DO UPDATE SET memories = space_state.memories + excluded.memories,
+                terms = space_state.terms + excluded.terms""",
             (space_id, family_id, len(items), sum(len(item.words) for item in items), EPOCH),
         )

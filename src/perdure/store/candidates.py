@@ -2,10 +2,10 @@
 
 The formula mixes distance, words and what a memory is worth whatever the query, so that the best rows need not lead in
 any single one of them. What makes the arms complete together is the bound: once the nearest rows are known, a row that
-none of them saw is farther away, so it has to be worth more than the tenth best of them to get in, and the index of what
-memories are worth is read down to there. That index carries a sketch of the vector and a signature of the words (`sketches`), so that one scan of
-it applies the whole formula, roughly, to thousands of rows. The best of all arms then get the exact distance (out of
-line for long vectors) and the exact lexical score.
+none of them saw is farther away, so it has to be worth more than the tenth best of them to get in, and the index of
+what memories are worth is read down to there. That index carries a sketch of the vector and a signature of the words
+(`sketches`), so that one scan of it applies the whole formula, roughly, to thousands of rows. The best of all arms then
+get the exact distance (out of line for long vectors) and the exact lexical score.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ RARE_POSTINGS: Final = 400
 """Terms, rarest first, whose postings are all considered; the others are seen through the signatures."""
 
 RARE_ENTITY_ROWS: Final = 3000
-DENSE_ROWS: Final = int(__import__("os").environ.get("DR", "64"))
-WORTHY_KEPT: Final = int(__import__("os").environ.get("KEPT", "160"))
-CHOSEN_ROWS: Final = int(__import__("os").environ.get("CH", "64"))
+DENSE_ROWS: Final = 64
+WORTHY_KEPT: Final = 160
+CHOSEN_ROWS: Final = 100
 MOST_SIGNATURE_BITS: Final = 12
 
-SKETCH_ERROR: Final = float(__import__("os").environ.get("SKERR", "0.16"))
+SKETCH_ERROR: Final = 0.2
 """About twice the standard deviation of a distance that is told by a sketch of 256 bits."""
 
 BANDS: Final = 200.0
@@ -238,7 +238,7 @@ class Slots:
     @property
     def worthy_rows(self) -> int:
         """How many of the worthiest rows are judged by sketch and signature, at most."""
-        return max(1500, int(__import__("os").environ.get("WK", "18")) * isqrt(self.memories))
+        return max(1500, 18 * isqrt(self.memories))
 
 
 def settings(slots: Slots) -> sql.Composed:

@@ -41,8 +41,9 @@ STATE_SIGNALS: Final = """
 
 # What one posting adds to the lexical score, by the profile's measure. ts_rank of an OR query (normalisation 0, all
 # words of weight D) is, per distinct query word, 0.1 / (π²/6) · Σ 1/j² over its occurrences.
+TS_RANK_OF_ONE: Final = 0.06079271
 POSTING_TS_RANK: Final = """
-    0.06079271::double precision * CASE p.tf WHEN 1 THEN 1 WHEN 2 THEN 1.25 WHEN 3 THEN 1.361 ELSE 1.5 END
+    {one} * CASE p.tf WHEN 1 THEN 1 WHEN 2 THEN 1.25 WHEN 3 THEN 1.361 ELSE 1.5 END
         / {term_count}
 """
 POSTING_BM25: Final = """
@@ -86,10 +87,17 @@ def posting_score(profile: RankingProfile, term_count: int, average_length: floa
     `q.weight` is the term's share of what a memory could reach at most (BM25 only); `average_length` is the space's.
     """
     if profile.text is TextTerm.TS_RANK:
-        return sql.SQL(POSTING_TS_RANK).format(term_count=double(max(1, term_count)))
+        return sql.SQL(POSTING_TS_RANK).format(one=double(TS_RANK_OF_ONE), term_count=double(max(1, term_count)))
     return sql.SQL(POSTING_BM25).format(
         k1=double(BM25.k1), b=double(BM25.b), average_length=double(average_length or 1.0)
     )
+
+
+def one_occurrence(profile: RankingProfile, term_count: int, share: float) -> float:
+    """What a single occurrence in a memory of average length adds; `share` as `q.weight` of `posting_score`."""
+    if profile.text is TextTerm.TS_RANK:
+        return TS_RANK_OF_ONE / max(1, term_count)
+    return share / (1 + BM25.k1)
 
 
 def all_of(conditions: Iterable[sql.Composable]) -> sql.Composed:
