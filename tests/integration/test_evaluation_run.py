@@ -175,6 +175,26 @@ async def test_an_outage_ends_the_run_instead_of_counting_as_a_bad_answer(bench:
     assert (await bench.run(path)).turns.overall["n"] == len(QUERIES)
 
 
+async def test_a_question_that_stands_twice_counts_twice(bench: Bench) -> None:
+    extra = {"type": "query", "space": "talk", "text": QUERIES[0][0], "evidence": ["m1"], "category": "one"}
+    assert (await bench.run(bench.file(extra))).turns.by_category["one"]["n"] == 3
+
+
+async def test_a_question_that_says_nothing_is_refused_by_line_and_the_others_are_asked(bench: Bench) -> None:
+    path = bench.file({"type": "query", "space": "talk", "text": "\u0001", "evidence": ["m1"]})
+    chosen = read_set(path, "jsonl")
+    report = await evaluate(
+        bench.memory,
+        bench.embedder,
+        chosen,
+        PROFILE,
+        unfinished=bench.place / "unfinished",
+        watcher=Watching(),
+    )
+    assert report.turns.overall["n"] == len(QUERIES)
+    assert [error.line for error in chosen.skipped.refused] == [len(TALK) + len(QUERIES) + 1]
+
+
 async def test_changed_messages_are_another_space(bench: Bench) -> None:
     await bench.run(bench.file())
     extra = {"type": "message", "space": "talk", "id": "m9", "text": "One more", "time": "2024-05-02T10:00:00Z"}

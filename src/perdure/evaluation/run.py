@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from perdure.connect import Question
-from perdure.errors import EmbeddingUnavailable
+from perdure.errors import EmbeddingUnavailable, InvalidInput
 from perdure.evaluation.baselines import DEPTH, Baselines
 from perdure.evaluation.cache import CachedEmbedder, Unfinished
 from perdure.evaluation.identity import question_key, run_key, space_name
 from perdure.evaluation.report import OURS, Answer, Ranking, Report, summarise
-from perdure.evaluation.sets import EvaluationSet
+from perdure.evaluation.sets import EvaluationSet, Skipped
 from perdure.ingest import BatchReport, batches
 from perdure.resources import Resources
 from perdure.rules.ranking import RankingProfile
@@ -68,25 +68,30 @@ async def evaluate(
         EmbeddingUnavailable, EmbeddingFailed: what was done so far is kept.
         DatabaseUnavailable: so it is here.
     """
-    key = run_key(chosen.name, profile, memory.resources)
-    kept = Unfinished(unfinished / f"{key}.jsonl")
+    kept = Unfinished(unfinished / f"{run_key(chosen.name, profile, memory.resources)}.jsonl")
     known = kept.read()
     answers: list[Answer] = []
+    asked = chosen.by_conversation()
     for conversation, messages in chosen.conversations.items():
         name = space_name(chosen.name, conversation, messages, memory.resources)
-        questions = {question_key(name, question): question for question in chosen.of(conversation)}
-        if not questions.keys() <= known.keys():
-            await _import(memory.space(name), messages, chosen, watcher)
-            asking = await _Asking.of(memory, name, embedder, messages, profile)
-            for question_name, question in questions.items():
-                if question_name not in known:
-                    known[question_name] = (await asking.answer(question)).to_data()
-                    kept.add(question_name, known[question_name])
-                watcher.asked(1)
-        else:
+        questions = [(question_key(name, question), question) for question in asked[conversation]]
+        if all(key in known for key, _ in questions):
             watcher.imported(len(messages))
             watcher.asked(len(questions))
-        answers += [Answer.from_data(known[question_name]) for question_name in questions]
+        else:
+            await _import(memory.space(name), messages, chosen.skipped, watcher)
+            asking = await _Asking.of(memory, name, embedder, messages, profile)
+            for key, question in questions:
+                if key not in known:
+                    try:
+                        known[key] = (await asking.answer(question)).to_data()
+                    except InvalidInput as error:
+                        line = question.line
+                        chosen.skipped.refused.append(error if line is None else error.at_line(line))
+                        continue
+                    kept.add(key, known[key])
+                watcher.asked(1)
+        answers += [Answer.from_data(known[key]) for key, _ in questions if key in known]
     kept.forget()
     return summarise(
         answers,
@@ -96,10 +101,10 @@ async def evaluate(
     )
 
 
-async def _import(space: EvaluatedSpace, messages: Sequence[Message], chosen: EvaluationSet, watcher: Watcher) -> None:
+async def _import(space: EvaluatedSpace, messages: Sequence[Message], skipped: Skipped, watcher: Watcher) -> None:
     for _, batch in batches(messages, BATCH):
         report = await space.import_messages(batch, source="eval")
-        chosen.skipped.refused.extend(report.refused)
+        skipped.refused.extend(report.refused)
         watcher.imported(len(batch))
 
 
@@ -144,20 +149,24 @@ class _Asking:
         return cls(memory.space(name), survey, embedder, messages, profile)
 
     async def answer(self, question: Question) -> Answer:
-        """Asks ours and the baselines. Raises EmbeddingUnavailable when there was no vector to search with."""
+        """Asks ours and the baselines.
+
+        Raises EmbeddingUnavailable when there was no vector to search with, InvalidInput for a question without words.
+        """
         found = await self._space.search(question.text, limit=DEPTH, profile=self._profile.name)
         if found.degraded:
             hint = "Run the same command again: it goes on with this question."
             raise EmbeddingUnavailable(f"A question could not be embedded: {found.degraded[0]}", hint=hint)
-        vector = (await self._embedder.embed([question.text], "query"))[0]
+        text = found.query
+        vector = (await self._embedder.embed([text], "query"))[0]
         ours = list(dict.fromkeys(hit.memory.chunk_of or hit.memory.id for hit in found.hits))
-        ranked: dict[str, Sequence[int]] = {OURS: ours, **self._baselines.rankings(question.text, vector)}
+        ranked: dict[str, Sequence[int]] = {OURS: ours, **self._baselines.rankings(text, vector)}
         return Answer(
             question.category,
             self._turns(question, ranked),
             self._by_session(question, ranked),
             float(found.timings_ms["database"]),
-            self._embedder.took_ms(question.text, "query"),
+            self._embedder.took_ms(text, "query"),
         )
 
     def _turns(self, question: Question, ranked: dict[str, Sequence[int]]) -> Ranking | None:

@@ -65,9 +65,12 @@ class EvaluationSet:
     def messages(self) -> int:
         return sum(len(messages) for messages in self.conversations.values())
 
-    def of(self, conversation: str) -> tuple[Question, ...]:
-        """The questions of one conversation."""
-        return tuple(question for question in self.questions if question.space == conversation)
+    def by_conversation(self) -> dict[str, list[Question]]:
+        """The questions of each conversation, in order."""
+        found: dict[str, list[Question]] = {name: [] for name in self.conversations}
+        for question in self.questions:
+            found[str(question.space)].append(question)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
