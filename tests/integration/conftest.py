@@ -13,6 +13,8 @@ from tests.doubles.embedder import HashedEmbedder
 if TYPE_CHECKING:
     from perdure import Memory, Space
     from perdure.store.embedded import ServerUrls
+    from tests.conftest import TestServer
+    from tests.integration.ranking_spaces import LoadedSpace
 
 
 def open_memory(urls: ServerUrls, embedder: HashedEmbedder, **settings: object) -> Memory:
@@ -41,3 +43,46 @@ async def memory(urls: ServerUrls, embedder: HashedEmbedder) -> AsyncIterator[Me
 @pytest.fixture
 def space(memory: Memory) -> Space:
     return memory.space(f"space-{secrets.token_hex(6)}")
+
+
+@pytest.fixture(scope="session")
+async def ranking_spaces(test_server: TestServer, template_database: str) -> AsyncIterator[dict[int, LoadedSpace]]:
+    """Made-up spaces of 1,000, 4,000 and 20,000 memories in one database and one family, by size."""
+    from benchmarks.corpus import Corpus
+    from perdure.clock import SimulatedClock
+    from perdure.store.database import Database
+    from perdure.store.families import build_index, create_family
+    from perdure.types import Family
+    from tests.integration.ranking_spaces import NOW, LoadedSpace, load
+
+    name = f"perdure_ranking_{secrets.token_hex(4)}"
+    urls = test_server.make(name, template_database)
+    database = Database(urls, SimulatedClock(NOW))
+    await database.open()
+    family = await create_family(database, Family("made up", "test", "none", 32), unrelated_similarity=0.1, index=False)
+    loaded = []
+    for space_id, size in enumerate((1000, 4000, 20_000), 1):
+        corpus = Corpus(size, 32)
+        loaded.append((space_id, corpus, load(urls.owner, space_id, family, space_id * 100_000, corpus)))
+    family = await build_index(database, family)
+    yield {
+        corpus.size: LoadedSpace(database, space_id, space_id * 100_000, family, corpus, items)
+        for space_id, corpus, items in loaded
+    }
+    await database.close()
+    test_server.drop(name)
+
+
+@pytest.fixture
+def small(ranking_spaces: dict[int, LoadedSpace]) -> LoadedSpace:
+    return ranking_spaces[1000]
+
+
+@pytest.fixture
+def medium(ranking_spaces: dict[int, LoadedSpace]) -> LoadedSpace:
+    return ranking_spaces[4000]
+
+
+@pytest.fixture
+def large(ranking_spaces: dict[int, LoadedSpace]) -> LoadedSpace:
+    return ranking_spaces[20_000]

@@ -1,0 +1,176 @@
+"""The indexed path gives the answer of the plain ORDER BY, without its work."""
+
+from __future__ import annotations
+
+import re
+from statistics import mean
+from typing import Any
+
+import pytest
+
+from perdure.rules.ranking import SEED, Distance, RankingProfile, TextTerm
+from perdure.store import ranking
+from perdure.store.database import SpaceTransaction
+from perdure.types import Filters, MemoryType
+from tests.integration.ranking_spaces import LoadedSpace, ranked_in_python, wanted
+
+LEXICAL = RankingProfile(
+    "lexical", distance=Distance.CALIBRATED, text=TextTerm.BM25, text_divisor=0.0, text_weight=0.6, salience=0.02
+)
+NEIGHBOURLY = RankingProfile(
+    "neighbourly",
+    distance=Distance.CALIBRATED,
+    text=TextTerm.BM25,
+    text_divisor=0.0,
+    text_weight=0.6,
+    salience=0.02,
+    usefulness=0.03,
+    neighbours=(0.15,),
+)
+
+
+async def overlap(space: LoadedSpace, profile: RankingProfile, count: int, **asked: Any) -> list[float]:
+    """Of the oracle's top 10, which share the normal path returns, per query."""
+    shares = []
+    for query in space.corpus.queries(count):
+        found = await space.rank(space.query(query, profile, **asked))
+        oracle = await space.rank(space.query(query, profile, exact=True, **asked))
+        best = {row.memory_id for row in oracle.rows}
+        shares.append(len(best & {row.memory_id for row in found.rows}) / max(1, len(best)))
+    return shares
+
+
+@pytest.mark.parametrize("profile", [SEED, LEXICAL, NEIGHBOURLY], ids=lambda profile: profile.name)
+async def test_twenty_thousand_memories_are_ranked_by_index_as_the_oracle_does(
+    large: LoadedSpace, profile: RankingProfile
+) -> None:
+    shares = await overlap(large, profile, 40)
+    assert mean(shares) >= 0.99
+    assert min(shares) >= 0.8
+
+
+async def test_the_ranks_and_terms_of_the_index_are_those_of_the_oracle(large: LoadedSpace) -> None:
+    for query in large.corpus.queries(10):
+        for profile in (SEED, NEIGHBOURLY):
+            found = await large.rank(large.query(query, profile))
+            oracle = await large.rank(large.query(query, profile, exact=True, limit=100))
+            assert (found.path, oracle.path) == ("index", "exact")
+            exact = {row.memory_id: row for row in oracle.rows}
+            for row in found.rows:
+                if row.memory_id in exact:
+                    assert row.rank == pytest.approx(exact[row.memory_id].rank, abs=1e-9)
+                    assert row.contributions == pytest.approx(exact[row.memory_id].contributions, abs=1e-9)
+                    assert row.matched_terms == exact[row.memory_id].matched_terms
+                assert row.arms
+                assert set(row.arms) <= {"dense", "text", "entity", "prior", "neighbours"}
+
+
+async def test_the_oracle_of_a_large_space_is_the_formula(large: LoadedSpace) -> None:
+    query = large.query(large.corpus.queries(3)[2], SEED, exact=True)
+    ranked = await large.rank(query)
+    expected = ranked_in_python(large, query)[:10]
+    assert [row.rank for row in ranked.rows] == pytest.approx([found.total for _, found in expected], abs=2e-5)
+
+
+async def test_small_spaces_beside_a_large_one_are_exact(
+    small: LoadedSpace, medium: LoadedSpace, large: LoadedSpace
+) -> None:
+    for space in (small, medium):
+        for query in space.corpus.queries(10):
+            ranked = await space.rank(space.query(query, SEED))
+            expected = ranked_in_python(space, space.query(query, SEED))[:10]
+            assert ranked.path == "exact"
+            assert [row.rank for row in ranked.rows] == pytest.approx([found.total for _, found in expected], abs=2e-5)
+            assert not {row.memory_id for row in ranked.rows} & set(
+                range(large.first_id, large.first_id + len(large.items))
+            )
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(tags=("rare tag",)),
+        Filters(memory_type=MemoryType.IDENTITY),
+        Filters(conversation_id="conversation 7"),
+    ],
+    ids=["a tag of 1 %", "a type of 1 %", "a conversation"],
+)
+async def test_a_selective_filter_in_a_large_space_is_exact_and_complete(large: LoadedSpace, filters: Filters) -> None:
+    for query in large.corpus.queries(5):
+        asked = large.query(query, SEED, filters=filters)
+        ranked = await large.rank(asked)
+        expected = ranked_in_python(large, asked)[:10]
+        assert ranked.path == "exact"
+        assert len(ranked.rows) == 10
+        assert [row.rank for row in ranked.rows] == pytest.approx([found.total for _, found in expected], abs=2e-5)
+
+
+async def test_a_filter_that_leaves_many_rows_goes_by_index_and_holds(large: LoadedSpace) -> None:
+    filters = Filters(tags=("tag",))
+    assert sum(wanted(item, filters, None) for item in large.items) > 5000
+    shares = await overlap(large, SEED, 20, filters=filters)
+    assert mean(shares) >= 0.97
+    for query in large.corpus.queries(10):
+        ranked = await large.rank(large.query(query, SEED, filters=filters, limit=100))
+        assert ranked.path == "index"
+        assert all(wanted(large.item(row.memory_id), filters, None) for row in ranked.rows)
+
+
+async def test_what_is_private_superseded_or_hidden_never_comes_by_index(large: LoadedSpace) -> None:
+    for audience in (None, "group", "somebody else"):
+        for query in large.corpus.queries(10):
+            ranked = await large.rank(large.query(query, SEED, audience=audience, limit=100))
+            assert ranked.path == "index"
+            assert len(ranked.rows) == 100
+            assert all(wanted(large.item(row.memory_id), Filters(), audience) for row in ranked.rows)
+
+
+async def test_without_a_vector_the_index_path_ranks_by_words_and_priors(large: LoadedSpace) -> None:
+    shares = []
+    for query in large.corpus.queries(20):
+        asked = large.query(query, SEED)
+        values = {name: getattr(asked, name) for name in asked.__slots__}
+        found = await large.rank(type(asked)(**{**values, "vector": None}))
+        oracle = await large.rank(type(asked)(**{**values, "vector": None, "exact": True}))
+        assert found.path == "index"
+        best = {row.memory_id for row in oracle.rows}
+        shares.append(len(best & {row.memory_id for row in found.rows}) / 10)
+    assert mean(shares) >= 0.9
+
+
+class Explaining:
+    """A transaction that notes the plan of every ranking statement before it runs it."""
+
+    def __init__(self, tx: SpaceTransaction, plans: list[str]) -> None:
+        self._tx = tx
+        self._plans = plans
+        self.space_id, self.now = tx.space_id, tx.now
+
+    async def execute(self, statement: Any, params: Any = None) -> int:
+        return await self._tx.execute(statement, params)
+
+    async def fetch_all(
+        self, statement: Any, params: Any = None, *, prepare: bool | None = None
+    ) -> list[dict[str, Any]]:
+        assert prepare is False
+        explained = ranking.sql.SQL("EXPLAIN ") + ranking.sql.Composed([statement])
+        rows = await self._tx.fetch_all(explained, params, prepare=prepare)
+        self._plans.append("\n".join(row["QUERY PLAN"] for row in rows))
+        return await self._tx.fetch_all(statement, params, prepare=prepare)
+
+
+async def test_twenty_recalls_keep_their_plan(large: LoadedSpace) -> None:
+    plans: list[str] = []
+    queries = [query for query in large.corpus.queries(100) if query.kind == "mixed words"]
+    for query in queries[:20]:
+        await large.database.in_space(
+            large.space_id, lambda tx, q=query: ranking.rank(Explaining(tx, plans), large.query(q, SEED))
+        )
+    assert len(plans) >= 40
+    rankings = [plan for plan in plans if "nearest" in plan]
+    assert len(rankings) >= 20
+    for plan in rankings:
+        assert f"Index Scan using {large.family.index_name}" in plan
+        assert "Index Only Scan using memory_state_prior" in plan
+        assert "Seq Scan" not in plan
+        assert not re.search(r"\$\d+::halfvec|= \$\d+\b", plan), "a generic plan"
