@@ -9,8 +9,10 @@ from types import ModuleType
 import pytest
 
 import perdure.rules.salience
+import perdure.text.dates
 import perdure.text.folding
 import perdure.text.names
+import perdure.text.questions
 import perdure.text.words
 
 PAGE = Path(__file__).parents[2] / "docs" / "text.md"
@@ -24,7 +26,14 @@ def test_every_example_on_the_page_is_true() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    [perdure.rules.salience, perdure.text.folding, perdure.text.names, perdure.text.words],
+    [
+        perdure.rules.salience,
+        perdure.text.dates,
+        perdure.text.folding,
+        perdure.text.names,
+        perdure.text.questions,
+        perdure.text.words,
+    ],
     ids=lambda m: m.__name__,
 )
 def test_every_example_in_a_docstring_is_true(module: ModuleType) -> None:

@@ -7,7 +7,18 @@ from collections.abc import Callable
 import pytest
 
 from perdure.clock import DatabaseClock
-from perdure.text import capitalised_spans, chunks, clean, entity_keys, fold, phrase_in, query_terms, terms
+from perdure.text import (
+    capitalised_spans,
+    chunks,
+    clean,
+    entity_keys,
+    fold,
+    is_question,
+    phrase_in,
+    query_date_terms,
+    query_terms,
+    terms,
+)
 
 SMALL, LARGE = 25_000, 250_000
 LEAST_SECONDS = 0.003  # below it a measurement is noise
@@ -28,6 +39,10 @@ HOSTILE = {
     "Hangul": "서울",
     "capitals": "Ab ",
     "spaces": " ",
+    "months": "may ",
+    "dates": "in may 5 ",
+    "dates that begin with a year": "2023-5-",
+    "question marks": "?",
     "prose": "The fox's den, over 3 hills: ok. ",
     "ligatures that become eighteen letters": "\ufdfa",
 }
@@ -36,6 +51,8 @@ FUNCTIONS: list[Callable[[str], object]] = [
     fold,
     terms,
     query_terms,
+    query_date_terms,
+    is_question,
     entity_keys,
     capitalised_spans,
     chunks,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.text import MAX_QUERY_TERMS, MAX_TERM_CHARS, fold, has_letter_or_digit, query_terms, search_text, terms
+from perdure.text import MAX_QUERY_TERMS, MAX_TERM_CHARS, analyse, fold, forms, has_letter_or_digit, query_terms, terms
 
 ANY_TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=80)
 
@@ -20,14 +20,19 @@ def shared(query: str, memory: str) -> set[str]:
     [
         ("Who is running?", "I run every morning", "run"),
         ("my cafe in Zurich", "Das Café in Zürich", "cafe"),
-        ("strasse", "Die STRAẞE und die Straße", "strasse"),
+        ("strasse", "Die STRAẞE und die Straße", "strass"),
         ("DIYARBAKIR", "Diyarbakır'da doğdum", "diyarbakir"),
         ("istanbul", "İSTANBUL'a gittik", "istanbul"),
         ("我什么时候去了北京？", "去年五月我搬到北京工作", "北京"),
         ("你养了什么猫", "我家有一只黑猫", "猫"),
         ("東京でコーヒーを飲んだ", "昨日ｺｰﾋｰを買った", "コー"),
-        ("ฉันชอบกินอะไร", "เธอบอกว่าชอบกินข้าวผัด", "ชอ"),
+        ("ฉันชอบกินอะไร", "เธอบอกว่าชอบกินข้าวผัด", "กิน"),
         ("น้ำ", "ดื่มนํ้าเยอะ", "น้ำ"),
+        ("ดำ", "แมวดำของเธอ", "ดำ"),
+        ("ຂ້ອຍດື່ມນ້ຳ", "ນ້ຳເຢັນ", "ນ້ຳ"),
+        ("ភាសាខ្មែរ", "ខ្ញុំរៀនភាសាខ្មែរ", "ខ្មែ"),
+        ("ရေ", "ရေသောက်တယ်", "ရေ"),
+        ("お茶が好き", "緑茶を飲む", "茶"),
         ("서울 여행", "어제 서울에서 친구를 만났다", "서울"),
         ("أين الكتاب", "هذا كِتَابٌ جديد", "كتاب"),
         ("احمد", "قابلت أَحْمَد أمس", "احمد"),
@@ -35,14 +40,15 @@ def shared(query: str, memory: str) -> set[str]:
         ("किताब", "मेरी किताबें खो गईं", "किताब"),
         ("кто видел мою собаку", "У меня есть собака", "собак"),
         ("елка", "Купили ёлку", "елк"),
-        ("αθηνα", "Πήγα στην Αθήνα", "αθηνα"),
+        ("αθηνα", "Πήγα στην Αθήνα", "αθην"),
         ("người Đà Nẵng", "toi o da nang", "nang"),
         ("year 2566", "ปี ๒๕๖๖", "2566"),
         ("email", "send me an e-mail", "email"),
         ("O'Brien", "Mrs O’Brien called", "obrien"),
         ("amour", "L’amour toujours", "amour"),
         ("USA", "back in the U.S.A.", "usa"),
-        ("Mary", "Mary's dog", "mary"),
+        ("the U.S. visa", "She moved to the U.S.", "us"),
+        ("Mary", "Mary's dog", "mari"),
     ],
 )
 def test_a_question_shares_a_term_with_the_memory_it_is_about(query: str, memory: str, term: str) -> None:
@@ -86,9 +92,43 @@ def test_thousands_are_one_number_however_they_are_written() -> None:
     assert terms("1,2") == ["1", "2"]
 
 
-def test_the_unstemmed_word_stays_beside_its_stem() -> None:
-    assert terms("running") == ["running", "run"]
-    assert terms("run") == ["run"]
+def test_a_stem_is_scored_and_the_unstemmed_word_stays_beside_it() -> None:
+    assert (terms("running dogs ran"), forms("running dogs ran")) == (["run", "dog", "ran"], ["running", "dogs"])
+    assert (terms("run"), forms("run")) == (["run"], [])
+    assert forms("fooBars runs 15:30") == ["foobars", "bars", "runs"]
+
+
+def test_english_function_words_and_single_letters_are_no_terms_beside_other_words() -> None:
+    assert terms("I am at the harbour") == terms("harbour")
+    assert terms("Plan B: ask Vitamin C's maker") == terms("plan ask vitamin maker")
+    assert terms("state-of-the-art") == ["state-of-the-art", "state", "art"]
+    assert terms("Die Katze will raus") == terms("Die Katze raus")
+
+
+@pytest.mark.parametrize("text", ["to be or not to be", "C", "I", "Who?", "the"])
+def test_a_text_of_function_words_alone_keeps_them(text: str) -> None:
+    assert len(terms(text)) == len(text.split())
+    assert analyse(text).length == len(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("", 0),
+        ("We painted the old boat", 3),
+        ("猫", 1),
+        ("我家有一只黑猫", 6),
+        ("我家。黑猫", 2),
+        ("昨日コーヒーを買った", 9),
+        ("서울에서", 3),
+        ("서울", 1),
+        ("แมว", 1),
+        ("เธอบอกว่าชอบกินข้าวผัด", 7),
+        ("看 Python 3.11", 3),
+    ],
+)
+def test_length_counts_words_and_in_scripts_without_spaces_about_as_much(text: str, length: int) -> None:
+    assert analyse(text).length == length
 
 
 @pytest.mark.parametrize("text", ["", " \n", "👩‍💻🎉", "1️⃣ ㊗️ ❤️", "🇩🇪", "…!?", "\u200d\ufe0f", "\u0301", "__"])
@@ -105,8 +145,9 @@ def test_one_letter_or_digit_of_any_script_is_something_said(text: str) -> None:
 
 def test_scripts_side_by_side_without_spaces_are_taken_apart() -> None:
     assert {"我用", "python3", "写代"} <= set(terms("我用Python3写代码"))
-    assert {"ไท", "abc", "서울"} <= set(terms("ไทยabc서울"))
+    assert terms("ไทยabc서울ไทย猫") == ["ไทย", "abc", "서울", "ไทย", "猫"]
     assert terms("猫") == ["猫"]
+    assert terms("ยา") == ["ยา"]
 
 
 def test_zero_width_characters_do_not_hide_a_word() -> None:
@@ -115,25 +156,17 @@ def test_zero_width_characters_do_not_hide_a_word() -> None:
 
 
 def test_operators_in_user_text_are_data() -> None:
-    assert query_terms("cats & !dogs | (birds:*) <-> 'fish' OR NOT") == [
-        "cats",
-        "cat",
-        "dogs",
-        "dog",
-        "birds",
-        "bird",
-        "fish",
-    ]
+    assert query_terms("cats & !dogs | (birds:*) <-> 'fish' OR NOT") == ["cat", "dog", "bird", "fish"]
 
 
 @pytest.mark.parametrize(
     ("query", "kept"),
     [
         ("When did she move to Berlin?", ["move", "berlin"]),
-        ("¿Cuándo es el cumpleaños de mi hermano?", {"cumpleanos", "hermano"}),
+        ("¿Cuándo es el cumpleaños de mi hermano?", {"cumpleano", "hermano"}),
         ("Wo hat die Anna gewohnt?", {"anna", "gewohnt"}),
         ("Où est le chat de ma sœur ?", {"chat", "soeur"}),
-        ("где живет моя сестра", {"сестра"}),
+        ("где живет моя сестра", {"сестр"}),
     ],
 )
 def test_function_words_of_the_query_language_are_left_out(query: str, kept: list[str] | set[str]) -> None:
@@ -145,6 +178,28 @@ def test_function_words_of_the_query_language_are_left_out(query: str, kept: lis
 def test_a_function_word_of_another_language_stays_in_an_english_question() -> None:
     assert {"son", "die"} <= set(query_terms("When did the son die?"))
     assert query_terms("son birthday") == ["son", "birthday"]
+
+
+def test_a_query_that_names_a_date_asks_for_its_terms_too() -> None:
+    assert query_terms("What did Ada cook on 8 May 2023?") == [
+        "ada",
+        "cook",
+        "8",
+        "may",
+        "2023",
+        "@m5",
+        "@m5d8",
+        "@y2023",
+    ]
+    assert "@m5" not in query_terms("What may Ada cook?")
+    long = " ".join(f"w{number}" for number in range(5000)) + " in May"
+    assert len(query_terms(f"in May {long}")) == MAX_QUERY_TERMS
+    assert query_terms(f"in May {long}")[-1] == "@m5"
+
+
+@given(ANY_TEXT)
+def test_no_text_can_pretend_to_be_of_a_date(text: str) -> None:
+    assert not any(term.startswith("@") for term in terms(f"{text} @m5 @y2023"))
 
 
 @pytest.mark.parametrize("query", ["who are you", "的", "the", "什么"])
@@ -167,7 +222,7 @@ def test_a_very_long_word_is_cut_and_still_equal_only_to_itself() -> None:
 
 @given(ANY_TEXT)
 def test_terms_are_short_folded_and_without_white_space(text: str) -> None:
-    for term in terms(text):
+    for term in (*terms(text), *forms(text)):
         assert 0 < len(term) <= MAX_TERM_CHARS
         assert term == "".join(term.split())
         assert "\x00" not in term
@@ -176,13 +231,15 @@ def test_terms_are_short_folded_and_without_white_space(text: str) -> None:
 @given(ANY_TEXT)
 def test_terms_do_not_depend_on_what_came_before(text: str) -> None:
     assert terms(text) == terms(text)
-    assert set(query_terms(text)) <= set(terms(text))
     assert bool(query_terms(text)) == bool(terms(text))
+    assert bool(analyse(text).length) == bool(terms(text))
+    assert 0 <= analyse(text).length <= len(terms(text))
 
 
 @given(ANY_TEXT)
-def test_search_text_can_be_taken_apart_again(text: str) -> None:
-    assert search_text(terms(text)).split() == terms(text)
+def test_what_a_query_of_more_than_function_words_asks_for_a_memory_of_the_same_words_has(text: str) -> None:
+    asked = [term for term in query_terms(f"{text} harbour") if not term.startswith("@")]
+    assert set(asked) <= set(terms(f"{text} harbour"))
 
 
 @given(ANY_TEXT)

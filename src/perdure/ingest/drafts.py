@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from perdure.embedding import Embedder
-from perdure.ingest.keys import entity_keys_of, facets_of, named_speaker
+from perdure.ingest.keys import entity_keys_of, extra_terms, facets_of, named_speaker
 from perdure.store.memories import NewMemory, NewText
-from perdure.text import chunks, fold, is_question, terms
+from perdure.text import analyse, chunks, fold, is_question
 from perdure.types import Evidence, MemoryType, Trust
 
 HASH_BYTES = 16
@@ -70,18 +70,14 @@ def document_text(draft: Draft, piece: str) -> str:
     return f"{name}: {piece}" if name else piece
 
 
-def document_terms(draft: Draft, piece: str) -> tuple[str, ...]:
-    """What a chunk is found by in words: its own terms and the speaker's name."""
-    return tuple(terms(document_text(draft, piece)))
-
-
 def _memory(draft: Draft, pieces: Sequence[str], number: int, vector: object) -> NewMemory:
     piece = pieces[number]
-    found = document_terms(draft, piece)
+    found = analyse(piece)
     return NewMemory(
         summary=piece,
-        terms=found,
-        length=len(found),
+        terms=(*found.terms, *extra_terms(draft.speaker, draft.trust, draft.source_date)),
+        forms=found.forms,
+        length=found.length,
         content_hash=content_hash(draft.text, draft.speaker, number),
         vector=vector,  # type: ignore[arg-type]
         source=draft.source,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from perdure.rules.facets import facet_keys
 from perdure.store.memories import MemoryRow
 from perdure.store.postings import Postings
-from perdure.text import entity_key, fold, is_role, name_keys
+from perdure.text import date_terms, entity_key, fold, is_role, name_keys, terms
 from perdure.types import Trust
 
 
@@ -21,6 +22,12 @@ def entity_keys_of(entities: Iterable[str], speaker: str | None, trust: Trust) -
     name = named_speaker(speaker, trust)
     keys = {entity_key(entity) for entity in entities}.union(name_keys(name) if name else ())
     return tuple(sorted(keys - {""}))
+
+
+def extra_terms(speaker: str | None, trust: Trust, source_date: datetime) -> tuple[str, ...]:
+    """The terms of what is known about a text: the name of who said it, and its day. They don't make it longer."""
+    name = named_speaker(speaker, trust)
+    return (*(terms(name) if name else ()), *date_terms(source_date))
 
 
 def facets_of(tags: Iterable[str], source: str, speaker: str | None, metadata: Mapping[str, object]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ an optional package. `docs/text.md` shows the rules by example.
 """
 
 from perdure.text.cutting import chunks, graphemes, sentence_ends, truncate_bytes, truncate_chars
+from perdure.text.dates import date_terms, query_date_terms
 from perdure.text.door import MAX_TEXT_BYTES, clean, has_letter_or_digit, require_text
 from perdure.text.folding import fold
 from perdure.text.names import (
@@ -20,19 +21,23 @@ from perdure.text.names import (
 )
 from perdure.text.questions import is_question
 from perdure.text.smalltalk import says_something
-from perdure.text.words import MAX_QUERY_TERMS, MAX_TERM_CHARS, query_terms, search_text, terms
+from perdure.text.words import MAX_QUERY_TERMS, MAX_TERM_CHARS, Analysis, analyse, forms, query_terms, terms
 
 __all__ = [
     "MAX_ENTITY_KEYS",
     "MAX_QUERY_TERMS",
     "MAX_TERM_CHARS",
     "MAX_TEXT_BYTES",
+    "Analysis",
+    "analyse",
     "capitalised_spans",
     "chunks",
     "clean",
+    "date_terms",
     "entity_key",
     "entity_keys",
     "fold",
+    "forms",
     "graphemes",
     "has_letter_or_digit",
     "is_assistant",
@@ -40,10 +45,10 @@ __all__ = [
     "is_role",
     "name_keys",
     "phrase_in",
+    "query_date_terms",
     "query_terms",
     "require_text",
     "says_something",
-    "search_text",
     "sentence_ends",
     "terms",
     "truncate_bytes",
