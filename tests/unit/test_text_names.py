@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.text import MAX_ENTITY_KEYS, capitalised_spans, entity_key, entity_keys, phrase_in
+from perdure.text import (
+    MAX_ENTITY_KEYS,
+    capitalised_spans,
+    entity_key,
+    entity_keys,
+    is_assistant,
+    is_role,
+    name_keys,
+    phrase_in,
+)
 
 MENTIONED = [
     ("Ada", "have you met ada?"),
@@ -110,3 +119,39 @@ def test_a_known_entity_counts_at_the_start_of_a_sentence() -> None:
 
 def test_a_list_of_many_names_is_bounded() -> None:
     assert len(capitalised_spans(" and ".join(f"we met Name{chr(97 + n)}x" for n in range(26)))) == 20
+
+
+@pytest.mark.parametrize(
+    "speaker", ["user", "Assistant", "SYSTEM", "tool", "bot", "AI", "human", "model", "ChatGPT", "me"]
+)
+def test_a_role_is_no_name(speaker: str) -> None:
+    assert is_role(speaker)
+
+
+@pytest.mark.parametrize("speaker", ["Ada", "Userina", "Max Mustermann", "小明", "Mei"])
+def test_a_name_is_no_role(speaker: str) -> None:
+    assert not is_role(speaker)
+    assert not is_assistant(speaker)
+
+
+def test_only_what_a_model_is_called_is_an_assistant() -> None:
+    assert is_assistant("ChatGPT")
+    assert not is_assistant("user")
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("Ada", ["ada"]),
+        ("Zoë Müller", ["zoe muller", "zoe"]),
+        ("J. Doe", ["j. doe"]),
+        ("Dr. Smith", ["dr. smith"]),
+        ("The Captain", ["the captain"]),
+        ("Иван Петров", ["иван петров", "иван"]),
+        ("小明", ["小明"]),
+        ("🎉", ["🎉"]),
+        ("", []),
+    ],
+)
+def test_a_person_is_known_by_full_and_by_first_name(name: str, keys: list[str]) -> None:
+    assert name_keys(name) == keys

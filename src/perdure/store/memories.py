@@ -15,7 +15,7 @@ from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from perdure.store.database import SpaceTransaction
-from perdure.store.postings import Postings, insert_postings
+from perdure.store.postings import Postings, add_facets, insert_postings
 from perdure.store.sketches import signature, sketches
 from perdure.types import Evidence, MemoryType, StoredMemory, Trust
 
@@ -303,6 +303,7 @@ async def merge_into(tx: SpaceTransaction, row: MemoryRow, text: NewText) -> Non
     added = tuple(tag for tag in first.tags if tag not in known)
     if added:
         await tx.execute(SET_TAGS, {"id": row.memory.id, "tags": [*row.memory.tags, *added]})
+        await add_facets(tx, row.memory.id, [key for key in first.facets if key.startswith("tag:")])
     await tx.execute(MERGE_STATE, {"id": row.memory.id, "salience": first.salience})
     await add_evidence(tx, [(row.memory.id, item) for item in first.evidence])
 

@@ -31,6 +31,13 @@ INSERT_FACETS: Final = """
     FROM unnest(%(keys)s::text[], %(memory_ids)s::bigint[]) AS t (key, memory_id)
 """
 
+ADD_FACETS: Final = """
+    INSERT INTO memory_facets (space_id, key, memory_id)
+    SELECT %(space_id)s, t.key, %(memory_id)s FROM unnest(%(keys)s::text[]) AS t (key)
+    ON CONFLICT DO NOTHING
+    RETURNING key
+"""
+
 DELETE_TERMS: Final = """
     DELETE FROM memory_terms p
     USING unnest(%(terms)s::text[], %(memory_ids)s::bigint[]) AS t (term, memory_id)
@@ -95,6 +102,13 @@ async def insert_postings(tx: SpaceTransaction, postings: Sequence[Postings]) ->
     await _keyed(tx, INSERT_ENTITIES, [(key, p.memory_id) for p in postings for key in p.entities])
     await _keyed(tx, INSERT_FACETS, [(key, p.memory_id) for p in postings for key in p.facets])
     await _count(tx, postings, +1)
+
+
+async def add_facets(tx: SpaceTransaction, memory_id: int, keys: Sequence[str]) -> None:
+    """Adds facets to a memory that may have some of them; the caller holds the space's lock."""
+    new = [row["key"] for row in await tx.fetch_all(ADD_FACETS, {"memory_id": memory_id, "keys": sorted(set(keys))})]
+    if new:
+        await tx.execute(ADD_COUNTS, {"kinds": ["facet"] * len(new), "keys": sorted(new), "ns": [1] * len(new)})
 
 
 async def delete_postings(tx: SpaceTransaction, postings: Sequence[Postings]) -> None:
