@@ -14,12 +14,14 @@ IDLE = """
 """
 TELLING = """
     Is Ada vegan? | When is the dentist? | mi coche está roto | 我喜欢爬山 | 房租什么时候涨？ | ครอบครัวของฉัน | asdf qwer
-    ok, Tuesday then | thanks for the peanuts | Wo ist mein Fahrrad? | где мой велосипед | 4471 | C++ oder Rust | شقة جديدة
-    good night Berlin | 猫 | 私の犬
+    ok, Tuesday then | thanks for the peanuts | Wo ist mein Fahrrad? | где мой велосипед | 4471 | C++ oder Rust
+    شقة جديدة | good night Berlin | 猫 | 私の犬
 """
 
 
-@pytest.mark.parametrize("turn", [turn.strip() for line in IDLE.split("|") for turn in line.split("\n") if turn.strip()])
+@pytest.mark.parametrize(
+    "turn", [turn.strip() for line in IDLE.split("|") for turn in line.split("\n") if turn.strip()]
+)
 def test_a_turn_of_small_talk_says_nothing(turn: str) -> None:
     assert not says_something(turn)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import lru_cache
 
 from perdure.rules.facets import facet_keys
 from perdure.store.memories import MemoryRow
@@ -17,17 +18,23 @@ def named_speaker(speaker: str | None, trust: Trust) -> str | None:
     return speaker if speaker and trust is not Trust.TOOL and not is_role(speaker) else None
 
 
+@lru_cache(maxsize=1024)
+def _of_name(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Terms and entity keys of a speaker's name; kept, because few people say many things."""
+    return tuple(terms(name)), tuple(name_keys(name))
+
+
 def entity_keys_of(entities: Iterable[str], speaker: str | None, trust: Trust) -> tuple[str, ...]:
     """Sorted distinct keys of the entities and of the speaker's name."""
     name = named_speaker(speaker, trust)
-    keys = {entity_key(entity) for entity in entities}.union(name_keys(name) if name else ())
+    keys = {entity_key(entity) for entity in entities}.union(_of_name(name)[1] if name else ())
     return tuple(sorted(keys - {""}))
 
 
 def extra_terms(speaker: str | None, trust: Trust, source_date: datetime) -> tuple[str, ...]:
     """The terms of what is known about a text: the name of who said it, and its day. They don't make it longer."""
     name = named_speaker(speaker, trust)
-    return (*(terms(name) if name else ()), *date_terms(source_date))
+    return (*(_of_name(name)[0] if name else ()), *date_terms(source_date))
 
 
 def facets_of(tags: Iterable[str], source: str, speaker: str | None, metadata: Mapping[str, object]) -> tuple[str, ...]:
