@@ -133,7 +133,7 @@ COMMENT ON COLUMN memory_state.signature IS 'one bit per term and entity, to cho
 -- no index. The weights are the mission's; ranking by other weights scales the bound it looks for. The included columns
 -- let one scan of the index judge thousands of rows.
 CREATE INDEX memory_state_prior ON memory_state (space_id, prior_band DESC, memory_id)
-    INCLUDE (memory_type, audience, sketch, signature) WHERE superseded_by IS NULL;
+    INCLUDE (memory_type, audience, sketch, signature) WHERE superseded_at IS NULL;
 CREATE INDEX memory_state_type ON memory_state (space_id, memory_type, memory_id);
 
 -- Exact duplicates: unique per space and audience among live rows.
