@@ -27,6 +27,8 @@ EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
 VOCABULARY: Final = 20_000
 SPREAD: Final = 0.7  # in-cluster cosine 1 / (1 + spread²) = 0.67
 BATCH: Final = 2_000
+TALK: Final = 8
+CONVERSATION: Final = 40
 
 Vector = npt.NDArray[np.float32]
 
@@ -51,6 +53,7 @@ class Item:
     memory_type: str
     superseded: bool
     shelf: int
+    is_question: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +108,15 @@ class Corpus:
                     confidence=float(np.float32(0.5 + uniform[i, 4] / 2)),
                     retrieval_count=int(-4 * np.log(1 - uniform[i, 5])),
                     created_at=EPOCH - age,
-                    source_date=EPOCH - age - timedelta(days=float(uniform[i, 6]) * 10),
+                    source_date=self._said(first + i),
                     audience=None if uniform[i, 7] < 0.9 else "group",
-                    conversation=f"conversation {int(topics[i])}",
+                    conversation=f"conversation {(first + i) // CONVERSATION}",
                     speaker=f"speaker {int(uniform[i, 8] * 4)}",
                     tag="rare tag" if uniform[i, 9] < 0.01 else "tag" if uniform[i, 9] < 0.3 else None,
                     memory_type="identity" if uniform[i, 9] > 0.995 else "general",
                     superseded=bool(0.98 < uniform[i, 9] <= 0.99),
                     shelf=i % 5,
+                    is_question=bool(uniform[i, 6] < 0.3),
                 )
             )
         return items
@@ -140,6 +144,11 @@ class Corpus:
                 )
             )
         return queries
+
+    def _said(self, number: int) -> datetime:
+        """Talks of eight turns, five minutes apart, spread over two years."""
+        start = EPOCH - timedelta(days=730) * (1 - number // TALK * TALK / self.size)
+        return start + timedelta(minutes=5 * (number % TALK))
 
     def _words(self, random: np.random.Generator, topics: npt.NDArray[np.int64]) -> list[tuple[str, ...]]:
         lengths = random.integers(6, 25, len(topics))
@@ -173,11 +182,11 @@ COPIES: Final = {
     "memory_state": (
         """COPY memory_state (space_id, memory_id, memory_type, audience, conversation_id, salience, usefulness_score,
         confidence, retrieval_count, term_count, created_at, source_date, decayed_at, regressed_at, superseded_by,
-        superseded_at, content_hash, sketch, signature) FROM STDIN (FORMAT BINARY)""",
+        superseded_at, content_hash, sketch, signature, speaker, is_question) FROM STDIN (FORMAT BINARY)""",
         [
             *("int8", "int8", "text", "text", "text", "float4", "float4", "float4", "int4", "int4"),
             *("timestamptz", "timestamptz", "timestamptz", "timestamptz", "int8", "timestamptz", "bytea"),
-            *("bit", "bit"),
+            *("bit", "bit", "text", "bool"),
         ],
     ),
     "memory_vectors": (
@@ -218,7 +227,7 @@ def load_batch(owner: psycopg.Connection[Any], space_id: int, family_id: int, fi
                 *(item.usefulness, item.confidence, item.retrieval_count, len(item.words), item.created_at),
                 *(item.source_date, item.created_at, item.created_at, first_id if item.superseded else None),
                 *(EPOCH if item.superseded else None, hashlib.sha256(f"{memory_id} {text}".encode()).digest()),
-                *(Bit(sketch), Bit(signature(item.words, entities))),
+                *(Bit(sketch), Bit(signature(item.words, entities)), item.speaker, item.is_question),
             )
         )
         rows["memory_vectors"].append((space_id, family_id, memory_id, HalfVector(item.vector)))

@@ -11,7 +11,8 @@ import psycopg
 
 from benchmarks.corpus import EPOCH, Corpus, Item, Query, load_batch
 from perdure.rules.lexical import attainable, idf, score
-from perdure.rules.ranking import Distance, Rank, RankingProfile, Signals, TextTerm, rank
+from perdure.rules.ranking import Distance, Rank, RankingProfile, Signals, TextTerm, rank, relevance
+from perdure.rules.turns import GAP_S, Turn, lent
 from perdure.store.database import Database
 from perdure.store.families import StoredFamily
 from perdure.store.ranking import Ranked, RankQuery
@@ -87,7 +88,6 @@ def ranked_in_python(space: LoadedSpace, query: RankQuery, now: datetime = NOW) 
     """All rows that the query may return with their rank by `rules.ranking`, best first."""
     items, profile = space.items, query.profile
     texts = _texts(items, query.terms, profile)
-    around = _neighbours(items, texts, profile, query.audience)
     stored = np.stack([item.vector for item in items]).astype(np.float16).astype(np.float64)
     if query.vector is not None:
         asked = query.vector.astype(np.float16).astype(np.float64)
@@ -96,6 +96,7 @@ def ranked_in_python(space: LoadedSpace, query: RankQuery, now: datetime = NOW) 
         distances = np.ones(len(items))
     if profile.distance is Distance.CALIBRATED:
         distances = distances / (1 - space.family.unrelated_similarity)
+    lends = _lent(items, [relevance(profile, *pair) for pair in zip(distances, texts, strict=True)], query)
     rows = []
     for i, item in enumerate(items):
         if wanted(item, query.filters, query.audience):
@@ -108,7 +109,7 @@ def ranked_in_python(space: LoadedSpace, query: RankQuery, now: datetime = NOW) 
                 age_days=(now - item.created_at) / timedelta(days=1),
                 retrieval_count=item.retrieval_count,
                 entity_match=item.entity in query.entity_keys,
-                neighbours=around[i],
+                lent=lends[i],
             )
             rows.append((space.first_id + i, rank(profile, signals)))
     return sorted(rows, key=lambda row: (row[1].total, -row[0]))
@@ -123,29 +124,43 @@ def _texts(items: list[Item], terms: tuple[str, ...], profile: RankingProfile) -
             for found in counted
         ]
     df = {term: sum(1 for found in counted if term in found) for term in terms}
-    idfs = {term: idf(df[term], len(items)) for term in terms}
+    idfs = {term: idf(df[term], len(items), profile.bm25) for term in terms}
     average = sum(len(item.words) for item in items) / len(items)
     return [
-        attainable(score(found, idfs, len(item.words), average), idfs)
+        attainable(score(found, idfs, len(item.words), average, profile.bm25), idfs, profile.bm25)
         for found, item in zip(counted, items, strict=True)
     ]
 
 
-def _neighbours(
-    items: list[Item], texts: list[float], profile: RankingProfile, audience: str | None
-) -> list[tuple[float, ...]]:
+def _lent(items: list[Item], found: list[float], query: RankQuery) -> list[float]:
+    """What `rules.turns` lends each item from the live turns around it."""
+    weights = query.profile.turns
+    lends = [0.0] * len(items)
+    if weights is None:
+        return lends
     order: dict[str, list[int]] = defaultdict(list)
     for i, item in sorted(enumerate(items), key=lambda pair: (pair[1].source_date, pair[0])):
-        if live(item, audience):
+        if live(item, query.audience):
             order[item.conversation].append(i)
-    found: list[tuple[float, ...]] = [()] * len(items)
-    for turns in order.values():
-        for at, i in enumerate(turns):
-            found[i] = tuple(
-                sum(texts[turns[at + step]] for step in (-place, place) if 0 <= at + step < len(turns))
-                for place in range(1, len(profile.neighbours) + 1)
-            )
-    return found
+
+    def turn(i: int) -> Turn:
+        item = items[i]
+        return Turn(found[i], len(item.words), item.is_question, item.speaker)
+
+    def near(run: list[int], start: int) -> tuple[Turn, ...]:
+        kept, last = [], start
+        for i in run[:2]:
+            if abs(items[i].source_date - items[last].source_date) > timedelta(seconds=GAP_S):
+                break
+            kept.append(turn(i))
+            last = i
+        return tuple(kept)
+
+    for run in order.values():
+        for at, i in enumerate(run):
+            before, after = run[:at][::-1], run[at + 1 :]
+            lends[i] = lent(weights, near(before, i), turn(i), near(after, i))
+    return lends
 
 
 def load(owner_url: str, space_id: int, family: StoredFamily, first_id: int, corpus: Corpus) -> list[Item]:

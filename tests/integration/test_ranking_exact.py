@@ -10,7 +10,9 @@ import pytest
 
 from benchmarks.corpus import EPOCH
 from perdure.errors import InvalidInput
+from perdure.rules.lexical import Bm25
 from perdure.rules.ranking import SEED, Distance, RankingProfile, TextTerm
+from perdure.rules.turns import TurnWeights
 from perdure.types import Filters, MemoryType
 from tests.integration.ranking_spaces import LoadedSpace, ranked_in_python
 
@@ -21,7 +23,8 @@ TUNED = RankingProfile(
     text_divisor=0.0,
     text_weight=0.6,
     salience=0.02,
-    neighbours=(0.2, 0.05),
+    bm25=Bm25(b=0.5, rarity=1.5),
+    turns=TurnWeights(),
 )
 
 FILTERS = {

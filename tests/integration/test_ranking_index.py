@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from perdure.rules.lexical import Bm25
 from perdure.rules.ranking import SEED, Distance, RankingProfile, TextTerm
+from perdure.rules.turns import TurnWeights
 from perdure.store import ranking
 from perdure.store.database import SpaceTransaction
 from perdure.types import Filters, MemoryType
@@ -17,15 +19,16 @@ from tests.integration.ranking_spaces import LoadedSpace, ranked_in_python, want
 LEXICAL = RankingProfile(
     "lexical", distance=Distance.CALIBRATED, text=TextTerm.BM25, text_divisor=0.0, text_weight=0.6, salience=0.02
 )
-NEIGHBOURLY = RankingProfile(
-    "neighbourly",
+IN_TURNS = RankingProfile(
+    "in turns",
     distance=Distance.CALIBRATED,
     text=TextTerm.BM25,
     text_divisor=0.0,
     text_weight=0.6,
     salience=0.02,
     usefulness=0.03,
-    neighbours=(0.15,),
+    bm25=Bm25(b=0.5, rarity=1.5),
+    turns=TurnWeights(),
 )
 
 
@@ -40,7 +43,7 @@ async def overlap(space: LoadedSpace, profile: RankingProfile, count: int, **ask
     return shares
 
 
-@pytest.mark.parametrize("profile", [SEED, LEXICAL, NEIGHBOURLY], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("profile", [SEED, LEXICAL, IN_TURNS], ids=lambda profile: profile.name)
 async def test_twenty_thousand_memories_are_ranked_by_index_as_the_oracle_does(
     large: LoadedSpace, profile: RankingProfile
 ) -> None:
@@ -51,7 +54,7 @@ async def test_twenty_thousand_memories_are_ranked_by_index_as_the_oracle_does(
 
 async def test_the_ranks_and_terms_of_the_index_are_those_of_the_oracle(large: LoadedSpace) -> None:
     for query in large.corpus.queries(10):
-        for profile in (SEED, NEIGHBOURLY):
+        for profile in (SEED, IN_TURNS):
             found = await large.rank(large.query(query, profile))
             oracle = await large.rank(large.query(query, profile, exact=True, limit=100))
             assert (found.path, oracle.path) == ("index", "exact")
@@ -62,7 +65,7 @@ async def test_the_ranks_and_terms_of_the_index_are_those_of_the_oracle(large: L
                     assert row.contributions == pytest.approx(exact[row.memory_id].contributions, abs=1e-9)
                     assert row.matched_terms == exact[row.memory_id].matched_terms
                 assert row.arms
-                assert set(row.arms) <= {"dense", "text", "entity", "prior", "neighbours"}
+                assert set(row.arms) <= {"dense", "text", "entity", "prior", "turns"}
 
 
 async def test_the_oracle_of_a_large_space_is_the_formula(large: LoadedSpace) -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.rules.profiles import PROFILES as BY_NAME
-from perdure.rules.ranking import SEED, Distance, RankingProfile, Signals, TextTerm, rank, recency
+from perdure.rules.ranking import SEED, Distance, RankingProfile, Signals, TextTerm, rank, recency, relevance
+from perdure.rules.turns import TurnWeights
 
 UNIT = st.floats(0, 1)
 SIGNALS = st.builds(
@@ -23,18 +24,26 @@ SIGNALS = st.builds(
     age_days=st.floats(-400, 4000),
     retrieval_count=st.integers(0, 10_000),
     entity_match=st.booleans(),
-    neighbours=st.tuples(UNIT, UNIT),
+    lent=UNIT,
 )
-TUNED = RankingProfile("tuned", Distance.CALIBRATED, TextTerm.BM25, text_weight=0.4, neighbours=(0.1, 0.05))
+TUNED = RankingProfile(
+    "tuned", Distance.CALIBRATED, TextTerm.BM25, text_weight=0.4, distance_weight=0.4, turns=TurnWeights()
+)
 PROFILES = st.sampled_from([*BY_NAME.values(), TUNED])
 
 
 def test_seed_is_the_missions_formula_to_the_letter() -> None:
-    found = rank(SEED, Signals(0.4, 0.06, 7.0, 0.8, 0.9, 30.0, 4, entity_match=True, neighbours=(1.0,)))
+    found = rank(SEED, Signals(0.4, 0.06, 7.0, 0.8, 0.9, 30.0, 4, entity_match=True))
     expected = 0.4 / (1 + 10 * 0.06) - 0.1 * 7 - 0.15 * 0.8 - 0.03 * 0.5 - 0.03 * 0.9 - 0.02 * math.log(4 + 1) - 0.2
     assert found.total == pytest.approx(expected, abs=1e-12)
     assert found.score == -found.total
-    assert (SEED.distance, SEED.text, SEED.text_weight, SEED.neighbours) == ("raw", "ts_rank", 0.0, ())
+    assert (SEED.distance, SEED.text, SEED.text_weight, SEED.distance_weight, SEED.turns) == (
+        "raw",
+        "ts_rank",
+        0.0,
+        1.0,
+        None,
+    )
 
 
 def test_profiles_are_found_by_their_own_name_and_seed_is_one_of_them() -> None:
@@ -47,7 +56,7 @@ def test_the_terms_sum_to_the_total(profile: RankingProfile, signals: Signals) -
     found = rank(profile, signals)
     assert found.total == pytest.approx(sum(found.terms.values()), abs=1e-9)
     assert list(found.terms) == [
-        "relevance", "text", "salience", "usefulness", "recency", "confidence", "popularity", "entity", "neighbours",
+        "relevance", "text", "salience", "usefulness", "recency", "confidence", "popularity", "entity", "turns",
     ]  # fmt: skip
 
 
@@ -76,10 +85,10 @@ def test_nearer_never_ranks_worse(profile: RankingProfile, signals: Signals, fur
 
 
 @given(PROFILES, SIGNALS)
-def test_a_named_entity_and_matching_neighbours_never_rank_worse(profile: RankingProfile, signals: Signals) -> None:
-    without = replace(signals, entity_match=False, neighbours=(0.0, 0.0))
+def test_a_named_entity_and_what_turns_lend_never_rank_worse(profile: RankingProfile, signals: Signals) -> None:
+    without = replace(signals, entity_match=False, lent=0.0)
     assert rank(profile, replace(without, entity_match=True)).total < rank(profile, without).total
-    assert rank(profile, replace(without, neighbours=(1.0, 1.0))).total <= rank(profile, without).total
+    assert rank(profile, replace(without, lent=1.0)).total <= rank(profile, without).total
 
 
 def test_recency_halves_every_thirty_days_and_is_bounded() -> None:
@@ -87,3 +96,10 @@ def test_recency_halves_every_thirty_days_and_is_bounded() -> None:
     assert recency(-10_000.0) == 1.0
     assert recency(3_000_000.0) == 0.0
     assert recency(14.0, half_life_days=7.0) == 0.25
+
+
+def test_relevance_is_what_the_formula_says_of_distance_and_words() -> None:
+    plain = replace(TUNED, text_divisor=0.0)
+    for distance, text in ((0.0, 0.0), (0.3, 0.5), (1.2, 0.0)):
+        found = rank(plain, Signals(distance, text)).terms
+        assert relevance(plain, distance, text) == pytest.approx(0.4 - found["relevance"] - found["text"])

@@ -13,23 +13,29 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """k1: how fast repetition stops counting (> 0). b: how much long texts are discounted, 0 not at all, 1 fully."""
+    """k1: how fast repetition stops counting (> 0). b: how much long texts are discounted, 0 not at all, 1 fully.
+
+    rarity: the power that a term's rarity is raised to; above 1, rare words count for more.
+    """
 
     k1: float = 1.2
     b: float = 0.75
+    rarity: float = 1.0
 
 
 DEFAULT: Final = Bm25()
 """The values of Robertson and Zaragoza (2009), which most engines ship."""
 
 
-def idf(df: int, n: int) -> float:
+def idf(df: int, n: int, parameters: Bm25 = DEFAULT) -> float:
     """Rarity of a term that `df` of `n` memories contain: ln(1 + (n − df + 0.5) / (df + 0.5)), above 0 for every df.
+
+    Raised to the power `parameters.rarity`.
 
     Counts are kept by several writers and may lag: a df above n counts as n.
     """
     df = min(df, n)
-    return math.log1p((n - df + 0.5) / (df + 0.5))
+    return float(math.log1p((n - df + 0.5) / (df + 0.5)) ** parameters.rarity)
 
 
 def term_weight(tf: float, length: float, average_length: float, parameters: Bm25 = DEFAULT) -> float:

@@ -12,6 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from perdure.rules.lexical import DEFAULT as STANDARD
+from perdure.rules.lexical import Bm25
+from perdure.rules.turns import TurnWeights
+
 
 class Distance(StrEnum):
     """Which distance enters the formula: the raw cosine distance, or the family's calibrated one."""
@@ -34,19 +38,22 @@ class RankingProfile:
     Attributes:
         name: what settings and results call the profile.
         distance, text: which distance and which lexical score are meant.
-        text_divisor: `distance / (1 + text_divisor * text)`.
+        distance_weight, text_divisor: `distance_weight * distance / (1 + text_divisor * text)`.
         text_weight: weight of the lexical score as a term of its own.
         salience: weight of one point of salience (1..10).
         usefulness, confidence: weights of signals in 0..1.
         recency, recency_half_life_days: weight of `recency`, and the days in which it halves.
         popularity: weight of `ln(retrieval_count + 1)`.
         entity: weight of an entity of the memory that the query names.
-        neighbours: weights of the lexical score of the turns 1, 2, … places away in the same conversation.
+        bm25: parameters of BM25, where that is the lexical score.
+        turns: what turns of a conversation lend each other; None for nothing. Their relevance is
+            `distance_weight * (1 - distance) + text_weight * text`.
     """
 
     name: str
     distance: Distance = Distance.RAW
     text: TextTerm = TextTerm.TS_RANK
+    distance_weight: float = 1.0
     text_divisor: float = 10.0
     text_weight: float = 0.0
     salience: float = 0.1
@@ -56,7 +63,8 @@ class RankingProfile:
     confidence: float = 0.03
     popularity: float = 0.02
     entity: float = 0.2
-    neighbours: tuple[float, ...] = ()
+    bm25: Bm25 = STANDARD
+    turns: TurnWeights | None = None
 
 
 SEED: Final = RankingProfile("seed")
@@ -75,7 +83,7 @@ class Signals:
         age_days: days since created_at; negative for a date in the future.
         retrieval_count: how often it was retrieved, 0 or more.
         entity_match: an entity of the memory occurs in the query.
-        neighbours: lexical scores of the turns 1, 2, … places away, in the order of the profile's weights.
+        lent: what the turns around it lend it (`turns.lent`), 0 for a profile without turns.
     """
 
     distance: float
@@ -86,7 +94,7 @@ class Signals:
     age_days: float = 0.0
     retrieval_count: int = 0
     entity_match: bool = False
-    neighbours: tuple[float, ...] = ()
+    lent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +115,19 @@ def recency(age_days: float, half_life_days: float = 30.0) -> float:
     return math.exp2(-max(age_days, 0.0) / half_life_days)
 
 
+def relevance(profile: RankingProfile, distance: float, text: float) -> float:
+    """What a turn lends to the turns around it: higher for nearer and for more of the query's words."""
+    return profile.distance_weight * (1.0 - distance) + profile.text_weight * text
+
+
 def rank(profile: RankingProfile, signals: Signals) -> Rank:
     """The formula of the mission (docs/mission.md) for one memory.
 
-    The terms are named relevance, text, salience, usefulness, recency, confidence, popularity, entity and neighbours;
-    their sum is the total.
+    The terms are named relevance, text, salience, usefulness, recency, confidence, popularity, entity and turns; their
+    sum is the total.
     """
-    nearby = sum(weight * found for weight, found in zip(profile.neighbours, signals.neighbours, strict=False))
     terms = {
-        "relevance": signals.distance / (1.0 + profile.text_divisor * signals.text),
+        "relevance": profile.distance_weight * signals.distance / (1.0 + profile.text_divisor * signals.text),
         "text": -profile.text_weight * signals.text,
         "salience": -profile.salience * signals.salience,
         "usefulness": -profile.usefulness * signals.usefulness,
@@ -123,6 +135,6 @@ def rank(profile: RankingProfile, signals: Signals) -> Rank:
         "confidence": -profile.confidence * signals.confidence,
         "popularity": -profile.popularity * math.log(signals.retrieval_count + 1),
         "entity": -profile.entity * signals.entity_match,
-        "neighbours": -nearby,
+        "turns": -signals.lent,
     }
     return Rank(math.fsum(terms.values()), terms)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+GAP_S = 3600.0
+"""Turns more than an hour apart are two talks, even in one conversation."""
+
 
 @dataclass(frozen=True, slots=True)
 class TurnWeights:
@@ -54,7 +57,8 @@ def lent(weights: TurnWeights, before: tuple[Turn, ...], turn: Turn, after: tupl
         turn: the turn itself.
         after: the turns after it, nearest first; two count.
 
-    Only a turn of another speaker counts, and the one behind it only if the speaker changes again.
+    Only a turn of another speaker counts, and the one behind it only if the speaker changes again. The caller passes
+    turns that belong together: of one conversation, each at most `GAP_S` from the next.
     """
     earlier = _alternating(turn, before)
     later = _alternating(turn, after)

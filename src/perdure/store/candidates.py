@@ -27,17 +27,23 @@ RARE_POSTINGS: Final = 400
 
 RARE_ENTITY_ROWS: Final = 3000
 DENSE_ROWS: Final = 64
-WORTHY_KEPT: Final = 160
 CHOSEN_ROWS: Final = 100
+"""Rows that get the exact distance and the exact lexical score, where vectors lie out of line."""
+
+CHOSEN_ROWS_INLINE: Final = 240
+LONGEST_INLINE: Final = 960
+"""Halfvecs up to this length lie within their row, where an exact distance costs a tenth."""
+
 MOST_SIGNATURE_BITS: Final = 12
 
-SKETCH_ERROR: Final = 0.2
+SKETCH_ERROR: Final = 0.16
 """About twice the standard deviation of a distance that is told by a sketch of 256 bits."""
 
 BANDS: Final = 200.0
 """Steps of `memory_state.prior_band` per unit of the formula."""
 
-ARMS: Final = {1: "dense", 2: "text", 4: "entity", 8: "prior", 16: "neighbours"}
+ARMS: Final = {1: "dense", 2: "text", 4: "entity", 8: "prior", 16: "turns"}
+TURNS_ARM: Final = 16
 """What the bits of a candidate's `arms` mean."""
 
 SETTINGS: Final = """
@@ -45,6 +51,8 @@ SETTINGS: Final = """
     SET LOCAL enable_hashjoin = off;
     SET LOCAL enable_mergejoin = off;
     SET LOCAL enable_bitmapscan = off;
+    SET LOCAL max_parallel_workers_per_gather = 0;
+    SET LOCAL cpu_operator_cost = 1;
     SET LOCAL hnsw.iterative_scan = relaxed_order;
     SET LOCAL hnsw.ef_search = {ef_search}
 """
@@ -72,7 +80,7 @@ NEAR: Final = """
     near AS MATERIALIZED (
         SELECT s.memory_id, {prior} AS prior, {rank} AS estimate
         FROM (
-            SELECT n.memory_id, n.text, n.entity, 0::double precision AS neighbours, {columns_of_nearest},
+            SELECT n.memory_id, n.text, n.entity, 0::double precision AS lent, {columns_of_nearest},
                 (SELECT max(d.distance) FROM measured d WHERE d.place <= n.place) AS distance
             FROM nearest n
             OFFSET 0
@@ -119,44 +127,18 @@ NAMED: Final = """
     ),
 """
 
-BESIDE: Final = """
-    beside AS MATERIALIZED (
-        SELECT n.memory_id, sum(r.text * (%(neighbour_weights)s::double precision[])[n.place]) AS neighbours
-        FROM (SELECT memory_id, text FROM rare ORDER BY text DESC LIMIT 60) r
-        JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = r.memory_id
-        CROSS JOIN LATERAL ({around}) n
-        GROUP BY n.memory_id
-    ),
-"""
-
-# The rows a few places before and after `m` in its conversation, among those that the caller may see.
-AROUND: Final = """
-    (SELECT x.memory_id, row_number() OVER (ORDER BY x.source_date DESC, x.memory_id DESC) AS place
-     FROM memory_state x
-     WHERE x.space_id = %(space_id)s AND x.conversation_id = m.conversation_id
-         AND (x.source_date, x.memory_id) < (m.source_date, m.memory_id) AND {live}
-     ORDER BY x.source_date DESC, x.memory_id DESC LIMIT {places})
-    UNION ALL
-    (SELECT x.memory_id, row_number() OVER (ORDER BY x.source_date, x.memory_id) AS place
-     FROM memory_state x
-     WHERE x.space_id = %(space_id)s AND x.conversation_id = m.conversation_id
-         AND (x.source_date, x.memory_id) > (m.source_date, m.memory_id) AND {live}
-     ORDER BY x.source_date, x.memory_id LIMIT {places})
-"""
-
 # Rows found by their keys: what they are worth and where they point is looked up one by one.
 FOUND: Final = """
     found AS MATERIALIZED (
         SELECT s.memory_id, s.arms, {rank} AS estimate
         FROM (
-            SELECT s.memory_id, s.arms, {judged} AS distance, s.text, s.entity, s.neighbours, {columns}
+            SELECT s.memory_id, s.arms, {judged} AS distance, s.text, s.entity, 0::double precision AS lent, {columns}
             FROM (
             SELECT c.memory_id, c.arms, {sketched} AS distance, c.text + {text} AS text,
-                greatest(c.entity, {entity}) AS entity, c.neighbours, {state}
+                greatest(c.entity, {entity}) AS entity, {state}
             FROM (
-                SELECT u.memory_id, bit_or(u.arm) AS arms, max(u.text) AS text, max(u.entity) AS entity,
-                    max(u.neighbours) AS neighbours
-                FROM ({arms}) u (memory_id, arm, text, entity, neighbours)
+                SELECT u.memory_id, bit_or(u.arm) AS arms, max(u.text) AS text, max(u.entity) AS entity
+                FROM ({arms}) u (memory_id, arm, text, entity)
                 GROUP BY u.memory_id
             ) c
             JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = c.memory_id
@@ -180,9 +162,8 @@ CHOSEN: Final = """
     )
 """
 
-ARM_RARE: Final = "SELECT r.memory_id, 2, r.text, 0, 0::double precision FROM rare r"
-ARM_NAMED: Final = "SELECT e.memory_id, 4, 0::double precision, 1, 0::double precision FROM named e"
-ARM_BESIDE: Final = "SELECT b.memory_id, 16, 0::double precision, 0, b.neighbours FROM beside b"
+ARM_RARE: Final = "SELECT r.memory_id, 2, r.text, 0 FROM rare r"
+ARM_NAMED: Final = "SELECT e.memory_id, 4, 0::double precision, 1 FROM named e"
 POOL_NEAR: Final = "SELECT n.memory_id, 1 AS arm, n.estimate FROM near n"
 POOL_WORTHY: Final = "SELECT w.memory_id, 8 AS arm, w.estimate FROM worthy w"
 POOL_FOUND: Final = "SELECT f.memory_id, f.arms AS arm, f.estimate FROM found f"
@@ -192,13 +173,6 @@ PROBE_ENTITY: Final = """
         SELECT 1 FROM memory_entities e
         WHERE e.space_id = %(space_id)s AND e.key = ANY(%(entity_keys)s::text[]) AND e.memory_id = c.memory_id)
     THEN 1 ELSE 0 END
-"""
-PROBE_NEIGHBOURS: Final = """
-    coalesce((
-        SELECT sum((%(neighbour_weights)s::double precision[])[n.place] * {posting})
-        FROM ({around}) n
-        CROSS JOIN unnest(%(terms)s::text[], %(weights)s::double precision[]) AS q (term, weight)
-        JOIN memory_terms p ON p.space_id = %(space_id)s AND p.term = q.term AND p.memory_id = n.memory_id), 0)
 """
 
 
@@ -219,7 +193,7 @@ class Slots:
     limit: int
     dense_rows: int
     visible: sql.Composed
-    live: sql.Composed
+    audience: str | None
     posting: sql.Composed
     rare_terms: bool = False
     rare_entities: bool = False
@@ -232,8 +206,10 @@ class Slots:
         return sql.SQL("%(vector)s::halfvec({})").format(sql.Literal(self.family.dimensions))
 
     @property
-    def around(self) -> sql.Composed:
-        return sql.SQL(AROUND).format(live=self.live, places=sql.Literal(len(self.profile.neighbours)))
+    def chosen_rows(self) -> int:
+        """How many candidates are ranked exactly."""
+        inline = not self.has_vector or self.family.dimensions <= LONGEST_INLINE
+        return max(CHOSEN_ROWS_INLINE if inline else CHOSEN_ROWS, self.limit + 50)
 
     @property
     def worthy_rows(self) -> int:
@@ -278,16 +254,13 @@ def candidates(slots: Slots) -> sql.Composed:
     least_band = _least_band(slots)
     if least_band is not None:
         rank = {"rank": _rank_by_band(slots.profile)}
-        rows = {"rows": sql.Literal(slots.worthy_rows), "kept": sql.Literal(max(WORTHY_KEPT, 2 * slots.limit))}
+        rows = {"rows": sql.Literal(slots.worthy_rows), "kept": sql.Literal(slots.chosen_rows * 3 // 2)}
         parts.append(sql.SQL(WORTHY).format(**{**common, **rank, **rows}, least_band=least_band))
         pool.append(POOL_WORTHY)
     arms: list[LiteralString] = []
     if slots.rare_terms:
         parts.append(sql.SQL(RARE).format(**common))
         arms.append(ARM_RARE)
-        if slots.profile.neighbours:
-            parts.append(sql.SQL(BESIDE).format(around=slots.around))
-            arms.append(ARM_BESIDE)
     if slots.rare_entities:
         parts.append(sql.SQL(NAMED))
         arms.append(ARM_NAMED)
@@ -295,11 +268,11 @@ def candidates(slots: Slots) -> sql.Composed:
         found = sql.SQL(" UNION ALL ").join(map(sql.SQL, arms))
         columns = {"columns": sql.SQL(", ").join(sql.Identifier("s", name) for name in names)}
         parts.append(
-            sql.SQL(FOUND).format(**common, **columns, arms=found, kept=sql.Literal(max(WORTHY_KEPT, 2 * slots.limit)))
+            sql.SQL(FOUND).format(**common, **columns, arms=found, kept=sql.Literal(slots.chosen_rows * 3 // 2))
         )
         pool.append(POOL_FOUND)
     joined = sql.SQL(" UNION ALL ").join(map(sql.SQL, pool))
-    parts.append(sql.SQL(CHOSEN).format(arms=joined, rows=sql.Literal(max(CHOSEN_ROWS, slots.limit + 20))))
+    parts.append(sql.SQL(CHOSEN).format(arms=joined, rows=sql.Literal(slots.chosen_rows)))
     return sql.SQL("").join(parts)
 
 
@@ -319,12 +292,6 @@ def distance(slots: Slots) -> sql.Composed:
 
 def probe_entity(slots: Slots) -> sql.Composed:
     return sql.SQL(PROBE_ENTITY).format() if slots.has_entities else sql.SQL("0").format()
-
-
-def probe_neighbours(slots: Slots) -> sql.Composed:
-    if not (slots.has_terms and slots.profile.neighbours):
-        return double(0.0)
-    return sql.SQL(PROBE_NEIGHBOURS).format(around=slots.around, posting=slots.posting)
 
 
 def _sketched(slots: Slots) -> sql.Composed:

@@ -25,12 +25,12 @@ from perdure.store.candidates import (
     MOST_SIGNATURE_BITS,
     RARE_ENTITY_ROWS,
     RARE_POSTINGS,
+    TURNS_ARM,
     Slots,
     candidates,
     dense_rows,
     distance,
     probe_entity,
-    probe_neighbours,
     settings,
 )
 from perdure.store.database import SpaceTransaction
@@ -45,6 +45,7 @@ from perdure.store.ranking_sql import (
     terms,
 )
 from perdure.store.sketches import entity_position, sketches, term_position
+from perdure.store.turns_sql import in_turn, strips
 from perdure.text.folding import fold
 from perdure.types import HIDDEN_TYPES, Filters
 
@@ -76,21 +77,27 @@ COUNT_IN_STATE: Final = """
     FROM (SELECT 1 FROM memory_state m WHERE m.space_id = %(space_id)s AND {condition} LIMIT {most}) c
 """
 
-# Spaces without a private row are spared the counting: the scan of rows with an audience ends at the first one.
+# Spaces without a private row are spared the counting: whether there is one is the first entry of an index.
 COUNT_AUDIENCE: Final = """
     UNION ALL
     SELECT 'state', '', count(*), 0
     FROM (
         SELECT 1 FROM memory_state m
-        WHERE m.space_id = %(space_id)s AND m.superseded_by IS NULL AND {condition} LIMIT {most}
+        WHERE m.space_id = %(space_id)s AND m.superseded_at IS NULL AND {condition} LIMIT {most}
     ) c
-    WHERE EXISTS (
-        SELECT 1 FROM memory_state p
-        WHERE p.space_id = %(space_id)s AND p.superseded_by IS NULL AND p.audience IS NOT NULL)
+    WHERE (
+        SELECT min(p.audience) FROM memory_state p
+        WHERE p.space_id = %(space_id)s AND p.superseded_at IS NULL) IS NOT NULL
 """
 
-# OFFSET 0 keeps the planner from merging the signals into the outer query, which would compute every distance and every
-# lexical score once per mention.
+# The planner would rather read the whole table, other spaces included, than a part of it by index.
+BY_INDEX_ONLY: Final = """
+    SET LOCAL enable_seqscan = off
+"""
+
+SEEN_IN_TURNS: Final = 50
+"""Rows beyond the limit that are looked at in their turns, when not all can be."""
+
 EXACT: Final = """
     WITH postings AS MATERIALIZED (
         SELECT p.memory_id, {sum} AS text, array_agg(p.term ORDER BY p.term) AS matched
@@ -103,33 +110,33 @@ EXACT: Final = """
         SELECT DISTINCT e.memory_id FROM memory_entities e
         WHERE e.space_id = %(space_id)s AND e.key = ANY(%(entity_keys)s::text[])
     ),
-    nearby AS MATERIALIZED ({nearby}),
-    signals AS (
+    {every_row}
+    {in_turn}
+"""
+
+# OFFSET 0 keeps the planner from merging the signals into the outer query, which would compute every distance and every
+# lexical score once per mention.
+EVERY_ROW: Final = """
+    {name} AS MATERIALIZED (
         SELECT m.memory_id, {distance} AS distance, coalesce(t.text, 0) AS text, t.matched,
-            CASE WHEN e.memory_id IS NULL THEN 0 ELSE 1 END AS entity, coalesce(n.neighbours, 0) AS neighbours,
-            0 AS arms, {state}
+            CASE WHEN e.memory_id IS NULL THEN 0 ELSE 1 END AS entity, 0 AS arms, {state}, {more}
         FROM memory_state m
         LEFT JOIN memory_vectors v
             ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = m.memory_id
         LEFT JOIN texts t ON t.memory_id = m.memory_id
         LEFT JOIN entities e ON e.memory_id = m.memory_id
-        LEFT JOIN nearby n ON n.memory_id = m.memory_id
-        WHERE m.space_id = %(space_id)s AND {visible}
+        WHERE m.space_id = %(space_id)s AND {condition}
         OFFSET 0
     )
-    SELECT s.memory_id, s.distance, s.text, s.matched, s.entity, s.arms, {terms}, {rank} AS rank,
-        count(*) OVER () AS candidates
-    FROM signals s
-    ORDER BY {rank}, s.memory_id DESC
-    LIMIT {limit}
 """
 
 INDEXED: Final = """
     WITH {candidates},
-    signals AS (
-        SELECT c.memory_id, {distance} AS distance, {text} AS text, t.matched, {entity} AS entity,
-            {neighbours} AS neighbours, c.arms, {state}
-        FROM chosen c
+    {source}
+    {name} AS MATERIALIZED (
+        SELECT c.memory_id, {distance} AS distance, {text} AS text, t.matched, {entity} AS entity, c.arms, {state},
+            {more}
+        FROM {rows} c
         JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = c.memory_id
         LEFT JOIN memory_vectors v
             ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = c.memory_id
@@ -141,11 +148,29 @@ INDEXED: Final = """
         LEFT JOIN memories w ON w.space_id = %(space_id)s AND w.id = c.memory_id
         OFFSET 0
     )
+    {in_turn}
+"""
+
+BEST: Final = """
     SELECT s.memory_id, s.distance, s.text, s.matched, s.entity, s.arms, {terms}, {rank} AS rank,
-        (SELECT count(*) FROM pool) AS candidates, {reach} AS reach
+        {candidates} AS candidates, {reach} AS reach
     FROM signals s
     ORDER BY {rank}, s.memory_id DESC
     LIMIT {limit}
+"""
+
+# Candidates that an earlier statement chose.
+CHOSEN_BEFORE: Final = """
+    chosen AS MATERIALIZED (SELECT r.memory_id, 0 AS arms FROM unnest(%(chosen)s::bigint[]) AS r (memory_id))
+"""
+
+ALONE: Final = "0::double precision AS lent"
+IN_CONVERSATION: Final = """
+    coalesce(m.conversation_id, m.memory_id::text) AS strip, {visible} AS answers, m.speaker, m.is_question,
+    m.term_count, m.source_date
+"""
+IN_STRIP: Final = """
+    c.strip, (c.place BETWEEN -1 AND 1 AND {visible}) AS answers, m.speaker, m.is_question, m.term_count, m.source_date
 """
 
 # The mission's lexical score, for the rows that have a posting: every other row's is 0.
@@ -155,18 +180,6 @@ TEXTS_TS_RANK: Final = """
     FROM postings p JOIN memories w ON w.space_id = %(space_id)s AND w.id = p.memory_id
 """
 TEXTS_BM25: Final = "SELECT p.memory_id, p.text, p.matched FROM postings p"
-
-NEARBY_NONE: Final = "SELECT NULL::bigint AS memory_id, 0 AS neighbours WHERE false"
-NEARBY: Final = """
-    SELECT r.memory_id, {sum} AS neighbours
-    FROM (
-        SELECT m.memory_id, {places}
-        FROM memory_state m
-        LEFT JOIN texts t ON t.memory_id = m.memory_id
-        WHERE m.space_id = %(space_id)s AND m.conversation_id IS NOT NULL AND {live}
-        WINDOW c AS (PARTITION BY m.conversation_id ORDER BY m.source_date, m.memory_id)
-    ) r
-"""
 
 FACET: Final = """
     EXISTS (SELECT 1 FROM memory_facets f
@@ -251,9 +264,10 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
     """
     vector = _checked(query)
     facets = _facets(query.filters)
+    await tx.execute(BY_INDEX_ONLY)
     counts = await read_counts(tx, query, facets)
     path = choose_path(query, counts)
-    idfs = {term: idf(counts.of_terms.get(term, 0), counts.memories) for term in query.terms}
+    idfs = {term: idf(counts.of_terms.get(term, 0), counts.memories, query.profile.bm25) for term in query.terms}
     total = sum(idfs.values()) or 1.0
     params: dict[str, object] = {
         "vector": None if vector is None else HalfVector(vector),
@@ -262,7 +276,6 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
         "weights": [idfs[term] / total for term in query.terms],
         "tsquery": tsquery(query.terms),
         "entity_keys": list(query.entity_keys),
-        "neighbour_weights": list(query.profile.neighbours),
         **_filter_params(query, facets),
     }
     slots = Slots(
@@ -275,11 +288,13 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
         limit=query.limit,
         dense_rows=dense_rows(counts.memories, query.limit),
         visible=visible(query.filters, query.audience, facets),
-        live=live(query.audience, "x"),
+        audience=query.audience,
         posting=posting_score(query.profile, len(query.terms), counts.average_length),
     )
     if path == "exact":
-        rows = await tx.fetch_all(_exact(slots, query.audience), params, prepare=False)
+        # A conversation reaches beyond what a filter leaves: in a large space only the best are seen in their turns.
+        by_itself = query.profile.turns is None or (counts.memories > EXACT_ROWS and not query.exact)
+        rows = await _by_scan(tx, slots, params, by_itself=by_itself)
     else:
         rare_terms = rare(counts.of_terms, RARE_POSTINGS)
         rare_entities = rare(counts.of_entities, RARE_ENTITY_ROWS)
@@ -301,9 +316,19 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
     return Ranked(tuple(_row(row) for row in rows), path, considered, counts.memories, counts.of_terms)
 
 
+async def _by_scan(
+    tx: SpaceTransaction, slots: Slots, params: Mapping[str, object], *, by_itself: bool
+) -> list[dict[str, Any]]:
+    if slots.profile.turns is None or not by_itself:
+        return await tx.fetch_all(_exact(slots), params, prepare=False)
+    alone = replace(slots, profile=replace(slots.profile, turns=None), limit=slots.limit + SEEN_IN_TURNS)
+    found = [row["memory_id"] for row in await tx.fetch_all(_exact(alone), params, prepare=False)]
+    return await tx.fetch_all(_in_strips(slots, sql.SQL(CHOSEN_BEFORE)), {**params, "chosen": found}, prepare=False)
+
+
 async def _by_index(tx: SpaceTransaction, slots: Slots, params: Mapping[str, object]) -> list[dict[str, Any]]:
     await tx.execute(settings(slots))
-    return await tx.fetch_all(_indexed(slots), params, prepare=False)
+    return await tx.fetch_all(_in_strips(slots, candidates(slots), "pool"), params, prepare=False)
 
 
 def _missed(rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -399,7 +424,7 @@ def visible(filters: Filters, audience: str | None, facets: Sequence[str]) -> sq
 def live(audience: str | None, alias: str) -> sql.Composed:
     """Rows that count at all for this audience: not superseded, and not said to somebody else."""
     table = sql.Identifier(alias)
-    return sql.SQL("{}.superseded_by IS NULL AND {}").format(table, _audience_condition(audience, alias))
+    return sql.SQL("{}.superseded_at IS NULL AND {}").format(table, _audience_condition(audience, alias))
 
 
 def _audience_condition(audience: str | None, alias: str) -> sql.Composed:
@@ -465,59 +490,69 @@ def _checked(query: RankQuery) -> npt.NDArray[np.float32] | None:
     return vector / np.float32(norm)
 
 
-def _exact(slots: Slots, audience: str | None) -> sql.Composed:
+def _exact(slots: Slots) -> sql.Composed:
+    """Every row that the query may return; with turns, every live row, since a conversation knows no filter."""
     by_ts_rank = slots.profile.text is TextTerm.TS_RANK
-    places = range(1, len(slots.profile.neighbours) + 1)
-    if slots.profile.neighbours and slots.has_terms:
-        shifted = [
-            sql.SQL("coalesce(lag(t.text, {k}) OVER c, 0) + coalesce(lead(t.text, {k}) OVER c, 0) AS place_{k}").format(
-                k=sql.Literal(place)
-            )
-            for place in places
-        ]
-        weighted = [
-            sql.SQL("(%(neighbour_weights)s::double precision[])[{k}] * r.place_{k}").format(k=sql.Literal(place))
-            for place in places
-        ]
-        nearby = sql.SQL(NEARBY).format(
-            sum=sql.SQL(" + ").join(weighted), places=sql.SQL(", ").join(shifted), live=live(audience, "m")
-        )
-    else:
-        nearby = sql.SQL(NEARBY_NONE).format()
+    turns = slots.profile.turns
+    common = _common(slots)
+    every_row = sql.SQL(EVERY_ROW).format(
+        **common,
+        name=sql.Identifier("signals" if turns is None else "scored"),
+        more=sql.SQL(ALONE if turns is None else IN_CONVERSATION).format(visible=slots.visible),
+        condition=slots.visible if turns is None else live(slots.audience, "m"),
+    )
     return sql.SQL(EXACT).format(
-        **_common(slots),
         sum=sql.SQL("sum({})").format(slots.posting),
         texts=sql.SQL(TEXTS_TS_RANK).format(ts_rank=sql.SQL(TS_RANK)) if by_ts_rank else sql.SQL(TEXTS_BM25),
-        nearby=nearby,
-        visible=slots.visible,
-    )
+        every_row=every_row,
+        in_turn=_in_turn(slots),
+    ) + _best(slots, "signals", None)
 
 
-def _indexed(slots: Slots) -> sql.Composed:
+def _in_strips(slots: Slots, chosen: sql.Composable, considered: str = "chosen") -> sql.Composed:
+    """The rows of `chosen`, and with turns the rows around them."""
     by_ts_rank = slots.profile.text is TextTerm.TS_RANK
     ts_rank = sql.SQL("CASE WHEN t.matched IS NULL THEN 0 ELSE {} END").format(sql.SQL(TS_RANK))
-    return sql.SQL(INDEXED).format(
+    turns = slots.profile.turns
+    statement = sql.SQL(INDEXED).format(
         **_common(slots),
-        candidates=candidates(slots),
-        reach=sql.SQL("(SELECT b.reach FROM bound b)" if slots.has_vector else "NULL::double precision"),
+        candidates=chosen,
+        source=sql.SQL("").format() if turns is None else strips(live(slots.audience, "x"), TURNS_ARM),
+        name=sql.Identifier("signals" if turns is None else "scored"),
+        rows=sql.Identifier("chosen" if turns is None else "strips"),
+        more=sql.SQL(ALONE if turns is None else IN_STRIP).format(visible=slots.visible),
         text=ts_rank if by_ts_rank else sql.SQL("coalesce(t.text, 0)"),
         entity=probe_entity(slots),
-        neighbours=probe_neighbours(slots),
         posting=slots.posting,
+        in_turn=_in_turn(slots),
+    )
+    return statement + _best(slots, considered, "bound" if slots.has_vector and considered == "pool" else None)
+
+
+def _in_turn(slots: Slots) -> sql.Composed:
+    turns = slots.profile.turns
+    return sql.SQL("").format() if turns is None else sql.SQL(", {}").format(in_turn(slots.profile, turns))
+
+
+def _best(slots: Slots, considered: str, bound: str | None) -> sql.Composed:
+    named = [
+        sql.SQL("{} AS {}").format(term, sql.Identifier(f"term_{name}")) for name, term in terms(slots.profile).items()
+    ]
+    reach = sql.SQL("NULL::double precision").format()
+    return sql.SQL(BEST).format(
+        terms=sql.SQL(", ").join(named),
+        rank=ranking_order_by(slots.profile),
+        candidates=sql.SQL("(SELECT count(*) FROM {})").format(sql.Identifier(considered)),
+        reach=reach if bound is None else sql.SQL("(SELECT b.reach FROM {} b)").format(sql.Identifier(bound)),
+        limit=sql.Literal(slots.limit),
     )
 
 
 def _common(slots: Slots) -> dict[str, sql.Composable]:
-    named = [
-        sql.SQL("{} AS {}").format(term, sql.Identifier(f"term_{name}")) for name, term in terms(slots.profile).items()
-    ]
     return {
         "family": sql.Literal(slots.family.id),
         "distance": distance(slots),
         "state": state_signals(slots.profile),
-        "terms": sql.SQL(", ").join(named),
-        "rank": ranking_order_by(slots.profile),
-        "limit": sql.Literal(slots.limit),
     }
 
 

@@ -11,13 +11,14 @@ from typing import Final, LiteralString
 
 from psycopg import sql
 
-from perdure.rules.lexical import DEFAULT as BM25
 from perdure.rules.ranking import RankingProfile, TextTerm
 
 # Every term of the formula over the columns of `signals`. `distance` is scaled by the family's calibration when the
 # profile asks for it.
 TERMS: Final[dict[str, LiteralString]] = {
-    "relevance": "s.distance * %(distance_scale)s::double precision / (1 + {text_divisor} * s.text)",
+    "relevance": """
+        {distance_weight} * s.distance * %(distance_scale)s::double precision / (1 + {text_divisor} * s.text)
+    """,
     "text": "- {text_weight} * s.text",
     "salience": "- {salience} * s.salience",
     "usefulness": "- {usefulness} * s.usefulness",
@@ -25,7 +26,7 @@ TERMS: Final[dict[str, LiteralString]] = {
     "confidence": "- {confidence} * s.confidence",
     "popularity": "- {popularity} * s.popularity",
     "entity": "- {entity} * s.entity",
-    "neighbours": "- s.neighbours",
+    "turns": "- s.lent",
 }
 PRIOR_TERMS: Final = ("salience", "usefulness", "recency", "confidence", "popularity")
 
@@ -58,9 +59,7 @@ def double(value: float) -> sql.Composed:
 
 def terms(profile: RankingProfile) -> dict[str, sql.Composed]:
     """Each term of the formula as an SQL expression over the columns of `s`."""
-    names = (
-        *("text_divisor", "text_weight", "salience", "usefulness", "recency", "confidence", "popularity", "entity"),
-    )
+    names = ("distance_weight", "text_divisor", "text_weight", *PRIOR_TERMS, "entity")
     weights = {name: double(getattr(profile, name)) for name in names}
     return {name: sql.SQL(term).format(**weights) for name, term in TERMS.items()}
 
@@ -89,7 +88,7 @@ def posting_score(profile: RankingProfile, term_count: int, average_length: floa
     if profile.text is TextTerm.TS_RANK:
         return sql.SQL(POSTING_TS_RANK).format(one=double(TS_RANK_OF_ONE), term_count=double(max(1, term_count)))
     return sql.SQL(POSTING_BM25).format(
-        k1=double(BM25.k1), b=double(BM25.b), average_length=double(average_length or 1.0)
+        k1=double(profile.bm25.k1), b=double(profile.bm25.b), average_length=double(average_length or 1.0)
     )
 
 
@@ -97,7 +96,7 @@ def one_occurrence(profile: RankingProfile, term_count: int, share: float) -> fl
     """What a single occurrence in a memory of average length adds; `share` as `q.weight` of `posting_score`."""
     if profile.text is TextTerm.TS_RANK:
         return TS_RANK_OF_ONE / max(1, term_count)
-    return share / (1 + BM25.k1)
+    return share / (1 + profile.bm25.k1)
 
 
 def all_of(conditions: Iterable[sql.Composable]) -> sql.Composed:
