@@ -60,8 +60,6 @@ class Settings(BaseSettings):
     recall_limit: int = Field(default=3, ge=1, le=20)
     """Memories injected per turn (mission: 3)."""
     search_limit: int = Field(default=10, ge=1, le=100)
-    exact_rows: int = Field(default=5000, ge=0, le=1_000_000)
-    """Spaces and filters up to this many rows are scanned exactly."""
 
     heartbeat_interval_s: float = Field(default=300.0, gt=0, le=86400)
     """The worker's tick (mission: 5 min)."""

@@ -1,4 +1,7 @@
-"""The only statements that look over all spaces. They run as the worker role, which reads no content."""
+"""The only statements that look over all spaces.
+
+The worker role runs those that find work, and reads no content; the owner counts vectors before it builds an index.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,13 @@ FIND_DUE_SPACES: Final = """
     GROUP BY p.space_id
     ORDER BY min(p.enqueued_at)
     LIMIT %(limit)s
+"""
+
+# One memory of a graph costs about its vector and 16 neighbours on the lowest layer; what does not fit is built
+# several times slower, so the build may take up to 2 GB for as long as it runs.
+BUILD_MEMORY: Final = """
+    SELECT least(2097151, greatest(65536, count(*) * (2 * {dimensions} + 700) / 1024))::bigint AS kilobytes
+    FROM memory_vectors WHERE family_id = {id}
 """
 
 

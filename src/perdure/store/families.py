@@ -13,6 +13,7 @@ from typing import Final
 from psycopg import sql
 
 from perdure.errors import FamilyMismatch, NotFound
+from perdure.store.crossing import BUILD_MEMORY
 from perdure.store.database import Connection, Database, Transaction
 from perdure.types import Family
 
@@ -59,11 +60,8 @@ ADD_CHECK: Final = """
         CHECK (family_id <> {id} OR vector_dims(embedding) = {dimensions}) NOT VALID
 """
 
-# One memory of a graph costs about its vector and 16 neighbours on the lowest layer; what does not fit is built
-# several times slower, so the build may take up to 2 GB for as long as it runs.
-BUILD_MEMORY: Final = """
-    SELECT least(2097151, greatest(65536, count(*) * (2 * {dimensions} + 700) / 1024))::bigint AS kilobytes
-    FROM memory_vectors WHERE family_id = {id}
+DATABASE_TIME: Final = """
+    SELECT now() AS now
 """
 
 SET_BUILD_MEMORY: Final = """
@@ -123,7 +121,7 @@ async def create_family(
     now = database.clock.now()
     async with database.owner() as owner:
         if now is None:
-            row = await (await owner.execute("SELECT now() AS now")).fetchone()
+            row = await (await owner.execute(DATABASE_TIME)).fetchone()
             assert row is not None
             now = row["now"]
         stored = await _insert(owner, family, unrelated_similarity, unrelated_spread, now)
