@@ -14,13 +14,14 @@ from perdure.evaluation import CachedEmbedder
 from perdure.evaluation.cache import PIECE, Unfinished
 from tests.doubles.embedder import HashedEmbedder
 
+DIMENSIONS = 64
 TEXTS = ["the ferry", "渡轮几点开", "เรือออกเที่ยง", "x", "the ferry"]
 
 
 class Recording(HashedEmbedder):
     """Remembers what it was asked to embed."""
 
-    def __init__(self, dimensions: int = 64) -> None:
+    def __init__(self, dimensions: int = DIMENSIONS) -> None:
         super().__init__(dimensions)
         self.asked: list[list[str]] = []
 
@@ -30,22 +31,22 @@ class Recording(HashedEmbedder):
 
 
 def cached(directory: Path, inner: HashedEmbedder | None = None) -> CachedEmbedder:
-    return CachedEmbedder(inner or HashedEmbedder(), directory, DatabaseClock())
+    return CachedEmbedder(inner or HashedEmbedder(DIMENSIONS), directory, DatabaseClock())
 
 
 async def test_vectors_are_those_of_the_inner_embedder_in_the_order_of_the_texts(tmp_path: Path) -> None:
     embedder = cached(tmp_path)
-    expected = await HashedEmbedder().embed(TEXTS, "document")
+    expected = await HashedEmbedder(DIMENSIONS).embed(TEXTS, "document")
     assert np.array_equal(await embedder.embed(TEXTS, "document"), expected)
     assert np.array_equal(await embedder.embed(TEXTS[::-1], "document"), expected[::-1])
-    assert (await embedder.embed([], "document")).shape == (0, 64)
+    assert (await embedder.embed([], "document")).shape == (0, DIMENSIONS)
 
 
 async def test_a_second_run_embeds_nothing(tmp_path: Path) -> None:
     first = cached(tmp_path)
     vectors = await first.embed(TEXTS, "document")
     assert first.embedded == 4  # a text that stands twice is embedded once
-    inner = HashedEmbedder()
+    inner = HashedEmbedder(DIMENSIONS)
     again = await cached(tmp_path, inner).embed(TEXTS, "document")
     assert inner.calls == 0
     assert np.array_equal(again, vectors)
@@ -85,7 +86,7 @@ async def test_a_damaged_vector_is_made_anew(tmp_path: Path) -> None:
     expected = await cached(tmp_path).embed(["the ferry"], "document")
     (file,) = tmp_path.glob("*.vectors")
     data = bytearray(file.read_bytes())
-    data[-64 * 4 :] = bytes(64 * 4)
+    data[-DIMENSIONS * 4 :] = bytes(DIMENSIONS * 4)
     file.write_bytes(data)
     second = cached(tmp_path)
     assert np.array_equal(await second.embed(["the ferry"], "document"), expected)
@@ -115,13 +116,13 @@ async def test_the_time_a_question_took_is_kept_for_later_runs(tmp_path: Path) -
 
 
 async def test_an_outage_keeps_what_was_embedded_before_it(tmp_path: Path) -> None:
-    inner = HashedEmbedder()
+    inner = HashedEmbedder(DIMENSIONS)
     embedder = cached(tmp_path, inner)
     await embedder.embed(["a"], "document")
     inner.outage = True
     with pytest.raises(EmbeddingUnavailable):
         await embedder.embed(["a", "b"], "document")
-    assert (await embedder.embed(["a"], "document")).shape == (1, 64)
+    assert (await embedder.embed(["a"], "document")).shape == (1, DIMENSIONS)
 
 
 def test_answers_of_an_unfinished_run_are_read_back_up_to_a_torn_line(tmp_path: Path) -> None:
