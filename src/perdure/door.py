@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
-from typing import TypeVar
+from typing import TypedDict, TypeVar, Unpack
 from zoneinfo import ZoneInfo
 
 from perdure.errors import InvalidInput
@@ -120,32 +120,40 @@ def require_id(value: object, field: str = "id") -> int:
     return number
 
 
-def require_filters(
-    *,
-    tags: object = None,
-    memory_type: object = None,
-    source: object = None,
-    speaker: object = None,
-    conversation_id: object = None,
-    metadata: object = None,
-    since: object = None,
-    until: object = None,
-    zone: str = "UTC",
-) -> Filters:
-    """Filters of a retrieval; texts are folded as stored ones are. A bare date in `until` means the whole day."""
-    name = optional_name(speaker, "speaker")
-    wanted = require_metadata(metadata)
+class FilterArguments(TypedDict, total=False):
+    """What `search` and `list` can be narrowed to; a memory has to fit all that is given.
+
+    tags: all of them, a bare text is one. memory_type: also reaches identity and reflections. source, speaker,
+    conversation_id, metadata: equality. since, until: half-open range of source_date; a bare date in `until` includes
+    that day.
+    """
+
+    tags: Iterable[str] | str | None
+    memory_type: MemoryType | str | None
+    source: str | None
+    speaker: str | None
+    conversation_id: str | None
+    metadata: Mapping[str, object] | None
+    since: datetime | str | None
+    until: datetime | str | None
+
+
+def require_filters(zone: str = "UTC", **given: Unpack[FilterArguments]) -> Filters:
+    """Filters of a retrieval; texts are folded as stored ones are, times without a zone are read in `zone`."""
+    name = optional_name(given.get("speaker"), "speaker")
+    kind, until = given.get("memory_type"), given.get("until")
+    wanted = require_metadata(given.get("metadata"))
     for key, item in wanted.items():
         if isinstance(item, Mapping | list):
             raise InvalidInput(f"metadata.{key}", item, "a filter compares texts, numbers, true, false and null only")
     return Filters(
-        tags=tuple(fold(tag) for tag in require_labels(tags, "tags")),
-        memory_type=None if memory_type is None else require_choice(memory_type, "memory_type", MemoryType),
-        source=optional_name(source, "source"),
+        tags=tuple(fold(tag) for tag in require_labels(given.get("tags"), "tags")),
+        memory_type=None if kind is None else require_choice(kind, "memory_type", MemoryType),
+        source=optional_name(given.get("source"), "source"),
         speaker=fold(name) if name else None,
-        conversation_id=optional_name(conversation_id, "conversation_id"),
+        conversation_id=optional_name(given.get("conversation_id"), "conversation_id"),
         metadata=wanted,
-        since=optional_time(since, "since", zone),
+        since=optional_time(given.get("since"), "since", zone),
         until=None if until is None else require_time(_day_after(until), "until", zone),
     )
 

@@ -11,10 +11,11 @@ import random
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from perdure import door, ingest, recall
 from perdure.context import PREFIX
+from perdure.door import FilterArguments
 from perdure.errors import NotFound
 from perdure.ingest import BatchReport, Changes, Draft, DrainReport, Receipt, ToolResult
 from perdure.resources import Resources
@@ -248,25 +249,16 @@ class Space:
         query: str,
         *,
         limit: int | None = None,
-        tags: Iterable[str] | str | None = None,
-        memory_type: MemoryType | str | None = None,
-        source: str | None = None,
-        speaker: str | None = None,
-        conversation_id: str | None = None,
-        metadata: Mapping[str, object] | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
         profile: str | None = None,
         exact: bool = False,
+        **filters: Unpack[FilterArguments],
     ) -> SearchResult:
         """The best memories for a query, by meaning and by words, best first.
 
         Args:
             query: what to look for.
             limit: 1..100 (setting `search_limit`, mission: 10).
-            tags: all of them. memory_type: also reaches identity and reflections. source, speaker, conversation_id,
-                metadata: equality.
-            since, until: half-open range of source_date; a bare date in `until` includes that day.
+            filters: see `door.FilterArguments`.
             profile: `default` or `seed`. exact: scan every memory instead of using indexes (the oracle).
 
         Returns:
@@ -276,17 +268,7 @@ class Space:
         most = self._resources.settings.search_limit if limit is None else door.require_number(limit, "limit", 1, 100)
         ranking = recall.require_profile(profile)
         space = await self._memory.find_space(self.name)
-        filters = door.require_filters(
-            tags=tags,
-            memory_type=memory_type,
-            source=source,
-            speaker=speaker,
-            conversation_id=conversation_id,
-            metadata=metadata,
-            since=since,
-            until=until,
-            zone=space.time_zone if space else "UTC",
-        )
+        wanted = door.require_filters(space.time_zone if space else "UTC", **filters)
         if space is None:
             return SearchResult(text, (), (), {}, "exact")
         return await recall.search(
@@ -294,7 +276,7 @@ class Space:
             space,
             text,
             audience=self.audience,
-            filters=filters,
+            filters=wanted,
             limit=most,
             profile=ranking,
             exact=exact,
@@ -338,44 +320,25 @@ class Space:
         limit: int = 50,
         before: StoredMemory | None = None,
         superseded: bool = False,
-        tags: Iterable[str] | str | None = None,
-        memory_type: MemoryType | str | None = None,
-        source: str | None = None,
-        speaker: str | None = None,
-        conversation_id: str | None = None,
-        metadata: Mapping[str, object] | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
+        **filters: Unpack[FilterArguments],
     ) -> tuple[StoredMemory, ...]:
         """Memories by source_date, newest first, 1..1000 a page; `before` is the last memory of the page before."""
         most = door.require_number(limit, "limit", 1, 1000)
         space = await self._memory.find_space(self.name)
-        filters = door.require_filters(
-            tags=tags,
-            memory_type=memory_type,
-            source=source,
-            speaker=speaker,
-            conversation_id=conversation_id,
-            metadata=metadata,
-            since=since,
-            until=until,
-            zone=space.time_zone if space else "UTC",
-        )
+        wanted = door.require_filters(space.time_zone if space else "UTC", **filters)
         if space is None:
             return ()
         params = {
             "audience": self.audience,
             "superseded": superseded,
-            "memory_type": filters.memory_type,
-            "conversation_id": filters.conversation_id,
-            "since": filters.since,
-            "until": filters.until,
+            "memory_type": wanted.memory_type,
+            "conversation_id": wanted.conversation_id,
+            "since": wanted.since,
+            "until": wanted.until,
             "before_date": before.source_date if before else None,
             "before_id": before.id if before else None,
             "facets": [
-                *facet_keys(
-                    tags=filters.tags, source=filters.source, speaker=filters.speaker, metadata=filters.metadata
-                )
+                *facet_keys(tags=wanted.tags, source=wanted.source, speaker=wanted.speaker, metadata=wanted.metadata)
             ],
             "limit": most,
         }
