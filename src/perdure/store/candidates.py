@@ -19,18 +19,23 @@ from psycopg import sql
 
 from perdure.rules.ranking import SEED, RankingProfile
 from perdure.store.families import StoredFamily
-from perdure.store.ranking_sql import double, prior, ranking_order_by, state_signals, terms
+from perdure.store.ranking_sql import double, prior, state_signals, terms
 from perdure.store.sketches import SIGNATURE_BITS, SKETCH_BITS
 
 RARE_POSTINGS: Final = 400
 """Terms, rarest first, whose postings are all considered; the others are seen through the signatures."""
 
-RARE_ENTITY_ROWS: Final = 3000
+SUMMED_POSTINGS: Final = 30_000
+"""The same where the lexical score is a term of its own: so many are added up, and the best rows considered."""
+
+RARE_ENTITY_ROWS: Final = 8000
+TEXT_ROWS: Final = 500
 DENSE_ROWS: Final = 64
 CHOSEN_ROWS: Final = 100
 """Rows that get the exact distance and the exact lexical score, where vectors lie out of line."""
 
-CHOSEN_ROWS_INLINE: Final = 240
+CHOSEN_ROWS_INLINE: Final = 60
+BEST_ROWS_INLINE: Final = 500
 LONGEST_INLINE: Final = 960
 """Halfvecs up to this length lie within their row, where an exact distance costs a tenth."""
 
@@ -78,7 +83,7 @@ NEAR: Final = """
         WHERE n.place IN (1, 2, 4, 8, 16, 32, 64, (SELECT max(l.place) FROM nearest l))
     ),
     near AS MATERIALIZED (
-        SELECT s.memory_id, {prior} AS prior, {rank} AS estimate
+        SELECT s.memory_id, s.distance, s.text, {prior} AS prior, {others} AS others
         FROM (
             SELECT n.memory_id, n.text, n.entity, 0::double precision AS lent, {columns_of_nearest},
                 (SELECT max(d.distance) FROM measured d WHERE d.place <= n.place) AS distance
@@ -94,7 +99,7 @@ NEAR: Final = """
 
 WORTHY: Final = """
     worthy AS MATERIALIZED (
-        SELECT s.memory_id, {rank} AS estimate
+        SELECT s.memory_id, s.distance, s.text, {others} AS others, {relevance} {others} AS estimate
         FROM (
             SELECT s.memory_id, s.prior_band, {judged} AS distance, s.text, s.entity
             FROM (
@@ -106,7 +111,7 @@ WORTHY: Final = """
             ) s
             OFFSET 0
         ) s
-        ORDER BY 2
+        ORDER BY 5
         LIMIT {kept}
     ),
 """
@@ -117,6 +122,8 @@ RARE: Final = """
         FROM unnest(%(rare_terms)s::text[], %(rare_weights)s::double precision[]) AS q (term, weight)
         JOIN memory_terms p ON p.space_id = %(space_id)s AND p.term = q.term
         GROUP BY p.memory_id
+        ORDER BY 2 DESC
+        LIMIT {text_rows}
     ),
 """
 
@@ -130,7 +137,7 @@ NAMED: Final = """
 # Rows found by their keys: what they are worth and where they point is looked up one by one.
 FOUND: Final = """
     found AS MATERIALIZED (
-        SELECT s.memory_id, s.arms, {rank} AS estimate
+        SELECT s.memory_id, s.arms, s.distance, s.text, {others} AS others, {relevance} {others} AS estimate
         FROM (
             SELECT s.memory_id, s.arms, {judged} AS distance, s.text, s.entity, 0::double precision AS lent, {columns}
             FROM (
@@ -146,27 +153,51 @@ FOUND: Final = """
             ) s
             OFFSET 0
         ) s
-        ORDER BY 3
+        ORDER BY 6
         LIMIT {kept}
     ),
 """
 
-CHOSEN: Final = """
+POOL: Final = """
     pool AS MATERIALIZED ({arms}),
+    best AS MATERIALIZED (
+        SELECT s.memory_id, s.arms, s.distance, s.text, s.others
+        FROM (
+            SELECT p.memory_id, bit_or(p.arm) AS arms, min(p.distance) AS distance, max(p.text) AS text,
+                min(p.others) AS others
+            FROM pool p
+            GROUP BY p.memory_id
+        ) s
+        ORDER BY {relevance} + s.others
+        LIMIT {rows}
+    ),
+"""
+
+CHOSEN: Final = """
+    chosen AS MATERIALIZED (SELECT b.memory_id, b.arms FROM best b)
+"""
+
+# Where an exact distance is cheap, it decides who gets the exact lexical score.
+CHOSEN_BY_DISTANCE: Final = """
     chosen AS MATERIALIZED (
-        SELECT p.memory_id, bit_or(p.arm) AS arms
-        FROM pool p
-        GROUP BY p.memory_id
-        ORDER BY min(p.estimate)
+        SELECT s.memory_id, s.arms
+        FROM (
+            SELECT b.memory_id, b.arms, b.text, b.others, {distance} AS distance
+            FROM best b
+            LEFT JOIN memory_vectors v
+                ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = b.memory_id
+            OFFSET 0
+        ) s
+        ORDER BY {relevance} + s.others
         LIMIT {rows}
     )
 """
 
 ARM_RARE: Final = "SELECT r.memory_id, 2, r.text, 0 FROM rare r"
 ARM_NAMED: Final = "SELECT e.memory_id, 4, 0::double precision, 1 FROM named e"
-POOL_NEAR: Final = "SELECT n.memory_id, 1 AS arm, n.estimate FROM near n"
-POOL_WORTHY: Final = "SELECT w.memory_id, 8 AS arm, w.estimate FROM worthy w"
-POOL_FOUND: Final = "SELECT f.memory_id, f.arms AS arm, f.estimate FROM found f"
+POOL_NEAR: Final = "SELECT n.memory_id, 1 AS arm, n.distance, n.text, n.others FROM near n"
+POOL_WORTHY: Final = "SELECT w.memory_id, 8 AS arm, w.distance, w.text, w.others FROM worthy w"
+POOL_FOUND: Final = "SELECT f.memory_id, f.arms AS arm, f.distance, f.text, f.others FROM found f"
 
 PROBE_ENTITY: Final = """
     CASE WHEN EXISTS (
@@ -206,15 +237,25 @@ class Slots:
         return sql.SQL("%(vector)s::halfvec({})").format(sql.Literal(self.family.dimensions))
 
     @property
+    def inline(self) -> bool:
+        """Whether an exact distance costs little more than looking at the row."""
+        return self.has_vector and self.family.dimensions <= LONGEST_INLINE
+
+    @property
+    def best_rows(self) -> int:
+        """How many rows are left by estimate; where their exact distance is cheap, it narrows them down further."""
+        return BEST_ROWS_INLINE if self.inline else self.chosen_rows
+
+    @property
     def chosen_rows(self) -> int:
         """How many candidates are ranked exactly."""
-        inline = not self.has_vector or self.family.dimensions <= LONGEST_INLINE
-        return max(CHOSEN_ROWS_INLINE if inline else CHOSEN_ROWS, self.limit + 50)
+        enough = CHOSEN_ROWS_INLINE if self.inline and self.profile.turns is None else CHOSEN_ROWS
+        return max(enough, self.limit + 40)
 
     @property
     def worthy_rows(self) -> int:
         """How many of the worthiest rows are judged by sketch and signature, at most."""
-        return max(1500, 18 * isqrt(self.memories))
+        return max(1500, 30 * isqrt(self.memories))
 
 
 def settings(slots: Slots) -> sql.Composed:
@@ -227,6 +268,7 @@ def candidates(slots: Slots) -> sql.Composed:
     parts: list[sql.Composable] = []
     pool: list[LiteralString] = []
     names = ("salience", "usefulness", "recency", "confidence", "popularity")
+    named = terms(slots.profile)
     common = {
         "judged": _judged(slots),
         "family": sql.Literal(slots.family.id),
@@ -234,7 +276,8 @@ def candidates(slots: Slots) -> sql.Composed:
         "vector": slots.vector,
         "visible": slots.visible,
         "state": state_signals(slots.profile),
-        "rank": ranking_order_by(slots.profile),
+        "relevance": named["relevance"],
+        "others": sql.SQL(" ").join(term for name, term in named.items() if name != "relevance"),
         "sketched": _sketched(slots),
         "text": _signed_text(slots),
         "entity": _signed_entity(slots),
@@ -253,13 +296,13 @@ def candidates(slots: Slots) -> sql.Composed:
         pool.append(POOL_NEAR)
     least_band = _least_band(slots)
     if least_band is not None:
-        rank = {"rank": _rank_by_band(slots.profile)}
-        rows = {"rows": sql.Literal(slots.worthy_rows), "kept": sql.Literal(slots.chosen_rows * 3 // 2)}
-        parts.append(sql.SQL(WORTHY).format(**{**common, **rank, **rows}, least_band=least_band))
+        others = {"others": _others_by_band(slots.profile)}
+        rows = {"rows": sql.Literal(slots.worthy_rows), "kept": sql.Literal(slots.best_rows)}
+        parts.append(sql.SQL(WORTHY).format(**{**common, **others, **rows}, least_band=least_band))
         pool.append(POOL_WORTHY)
     arms: list[LiteralString] = []
     if slots.rare_terms:
-        parts.append(sql.SQL(RARE).format(**common))
+        parts.append(sql.SQL(RARE).format(**common, text_rows=sql.Literal(TEXT_ROWS)))
         arms.append(ARM_RARE)
     if slots.rare_entities:
         parts.append(sql.SQL(NAMED))
@@ -267,18 +310,23 @@ def candidates(slots: Slots) -> sql.Composed:
     if arms:
         found = sql.SQL(" UNION ALL ").join(map(sql.SQL, arms))
         columns = {"columns": sql.SQL(", ").join(sql.Identifier("s", name) for name in names)}
-        parts.append(
-            sql.SQL(FOUND).format(**common, **columns, arms=found, kept=sql.Literal(slots.chosen_rows * 3 // 2))
-        )
+        parts.append(sql.SQL(FOUND).format(**common, **columns, arms=found, kept=sql.Literal(slots.best_rows)))
         pool.append(POOL_FOUND)
     joined = sql.SQL(" UNION ALL ").join(map(sql.SQL, pool))
-    parts.append(sql.SQL(CHOSEN).format(arms=joined, rows=sql.Literal(slots.chosen_rows)))
+    parts.append(sql.SQL(POOL).format(**common, arms=joined, rows=sql.Literal(slots.best_rows)))
+    chosen = sql.SQL(CHOSEN_BY_DISTANCE if slots.inline else CHOSEN)
+    parts.append(chosen.format(**common, distance=distance(slots), rows=sql.Literal(slots.chosen_rows)))
     return sql.SQL("").join(parts)
 
 
 def dense_rows(memories: int, limit: int) -> int:
     """How many nearest rows are looked at. With the worthy rows, their product must grow with the space."""
     return max(DENSE_ROWS, isqrt(memories // 12), limit)
+
+
+def posting_budget(profile: RankingProfile) -> int:
+    """How many postings of a query's terms are gone through, rarest terms first."""
+    return SUMMED_POSTINGS if profile.text_weight else RARE_POSTINGS
 
 
 def distance(slots: Slots) -> sql.Composed:
@@ -340,11 +388,11 @@ def _signed_entity(slots: Slots) -> sql.Composed:
     return sql.SQL("coalesce(greatest({}), 0)").format(sql.SQL(", ").join(bits))
 
 
-def _rank_by_band(profile: RankingProfile) -> sql.Composed:
-    """The formula with the band in place of the terms that make it up."""
+def _others_by_band(profile: RankingProfile) -> sql.Composed:
+    """The terms besides relevance, with the band in place of those that make it up."""
     named = terms(profile)
     worth = sql.SQL("- {} * s.prior_band").format(double(profile.salience / SEED.salience / BANDS))
-    return sql.SQL(" ").join([named["relevance"], named["text"], named["entity"], worth])
+    return sql.SQL(" ").join([named["text"], named["entity"], worth])
 
 
 def _least_band(slots: Slots) -> sql.Composed | None:

@@ -24,12 +24,12 @@ from perdure.store.candidates import (
     ARMS,
     MOST_SIGNATURE_BITS,
     RARE_ENTITY_ROWS,
-    RARE_POSTINGS,
     TURNS_ARM,
     Slots,
     candidates,
     dense_rows,
     distance,
+    posting_budget,
     probe_entity,
     settings,
 )
@@ -296,7 +296,7 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
         by_itself = query.profile.turns is None or (counts.memories > EXACT_ROWS and not query.exact)
         rows = await _by_scan(tx, slots, params, by_itself=by_itself)
     else:
-        rare_terms = rare(counts.of_terms, RARE_POSTINGS)
+        rare_terms = rare(counts.of_terms, posting_budget(query.profile))
         rare_entities = rare(counts.of_entities, RARE_ENTITY_ROWS)
         weights = [idfs[term] / total for term in rare_terms]
         params |= {"rare_terms": rare_terms, "rare_weights": weights, "rare_entities": rare_entities}
@@ -372,7 +372,7 @@ async def read_counts(tx: SpaceTransaction, query: RankQuery, facets: Sequence[s
 
 def _common_terms(query: RankQuery, counts: Counts, shares: Mapping[str, float]) -> dict[int, float]:
     """Signature bits of the terms with too many postings, with what one occurrence adds to the lexical score."""
-    seen = set(rare(counts.of_terms, RARE_POSTINGS))
+    seen = set(rare(counts.of_terms, posting_budget(query.profile)))
     common = sorted((term for term in counts.of_terms if term not in seen), key=lambda term: -shares[term])
     weights: dict[int, float] = {}
     for term in common[:MOST_SIGNATURE_BITS]:
