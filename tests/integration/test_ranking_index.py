@@ -8,28 +8,12 @@ from typing import Any
 
 import pytest
 
-from perdure.rules.lexical import Bm25
-from perdure.rules.ranking import SEED, Distance, RankingProfile, TextTerm
-from perdure.rules.turns import TurnWeights
+from perdure.rules.profiles import DEFAULT
+from perdure.rules.ranking import SEED, RankingProfile
 from perdure.store import ranking
 from perdure.store.database import SpaceTransaction
 from perdure.types import Filters, MemoryType
 from tests.integration.ranking_spaces import LoadedSpace, ranked_in_python, wanted
-
-LEXICAL = RankingProfile(
-    "lexical", distance=Distance.CALIBRATED, text=TextTerm.BM25, text_divisor=0.0, text_weight=0.6, salience=0.02
-)
-IN_TURNS = RankingProfile(
-    "in turns",
-    distance=Distance.CALIBRATED,
-    text=TextTerm.BM25,
-    text_divisor=0.0,
-    text_weight=0.6,
-    salience=0.02,
-    usefulness=0.03,
-    bm25=Bm25(b=0.5, rarity=1.5),
-    turns=TurnWeights(),
-)
 
 
 async def overlap(space: LoadedSpace, profile: RankingProfile, count: int, **asked: Any) -> list[float]:
@@ -43,18 +27,22 @@ async def overlap(space: LoadedSpace, profile: RankingProfile, count: int, **ask
     return shares
 
 
-@pytest.mark.parametrize("profile", [SEED, LEXICAL, IN_TURNS], ids=lambda profile: profile.name)
+# The default profile lets turns lend each other relevance. In made-up conversations every turn belongs to the same
+# topic, so that two mediocre turns may lift each other over everything: the hardest case for candidates.
+@pytest.mark.parametrize(
+    ("profile", "on_average", "at_least"), [(SEED, 0.99, 0.8), (DEFAULT, 0.85, 0.4)], ids=["seed", "default"]
+)
 async def test_twenty_thousand_memories_are_ranked_by_index_as_the_oracle_does(
-    large: LoadedSpace, profile: RankingProfile
+    large: LoadedSpace, profile: RankingProfile, on_average: float, at_least: float
 ) -> None:
-    shares = await overlap(large, profile, 40)
-    assert mean(shares) >= 0.99
-    assert min(shares) >= 0.8
+    shares = await overlap(large, profile, 60)
+    assert mean(shares) >= on_average
+    assert min(shares) >= at_least
 
 
 async def test_the_ranks_and_terms_of_the_index_are_those_of_the_oracle(large: LoadedSpace) -> None:
     for query in large.corpus.queries(10):
-        for profile in (SEED, IN_TURNS):
+        for profile in (SEED, DEFAULT):
             found = await large.rank(large.query(query, profile))
             oracle = await large.rank(large.query(query, profile, exact=True, limit=100))
             assert (found.path, oracle.path) == ("index", "exact")
