@@ -52,10 +52,11 @@ INSERT_STATE: Final = """
         signature bit(512), speaker text, is_question boolean)
 """
 
+# `b`: the driver sends lists as text, and to write and read the digits of a vector takes 50 times as long.
 INSERT_VECTORS: Final = """
     INSERT INTO memory_vectors (space_id, family_id, memory_id, embedding)
     SELECT %(space_id)s, %(family_id)s, t.memory_id, t.embedding
-    FROM unnest(%(memory_ids)s::bigint[], %(embeddings)s::halfvec[]) AS t (memory_id, embedding)
+    FROM unnest(%(memory_ids)s::bigint[], %(embeddings)b::halfvec[]) AS t (memory_id, embedding)
 """
 
 # Every n-th memory, so that the sample is the same for everybody and spreads over time.

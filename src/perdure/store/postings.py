@@ -12,10 +12,11 @@ from perdure.store.spaces import count_up
 
 MAX_TF: Final = 32767  # smallint
 
+# `b`, binary: lists go out as text otherwise, and a batch of an import has thousands of postings.
 INSERT_TERMS: Final = """
     INSERT INTO memory_terms (space_id, term, memory_id, tf, length)
     SELECT %(space_id)s, t.term, t.memory_id, t.tf, t.length
-    FROM unnest(%(terms)s::text[], %(memory_ids)s::bigint[], %(tfs)s::smallint[], %(lengths)s::smallint[])
+    FROM unnest(%(terms)b::text[], %(memory_ids)b::bigint[], %(tfs)b::smallint[], %(lengths)b::smallint[])
         AS t (term, memory_id, tf, length)
 """
 
@@ -59,7 +60,7 @@ DELETE_FACETS: Final = """
 ADD_COUNTS: Final = """
     INSERT INTO space_counts (space_id, kind, key, n)
     SELECT %(space_id)s, t.kind, t.key, t.n
-    FROM unnest(%(kinds)s::text[], %(keys)s::text[], %(ns)s::bigint[]) AS t (kind, key, n)
+    FROM unnest(%(kinds)b::text[], %(keys)b::text[], %(ns)b::bigint[]) AS t (kind, key, n)
     ON CONFLICT (space_id, kind, key) DO UPDATE SET n = space_counts.n + excluded.n
 """
 

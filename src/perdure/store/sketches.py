@@ -33,7 +33,7 @@ def sketches(vectors: npt.NDArray[np.float32]) -> list[str]:
     planes = _planes(vectors.shape[-1])
     # A lone query stays away from BLAS, whose threads would spin on the cores that the database needs.
     sides = np.einsum("ij,nj->ni", planes, vectors) > 0 if len(vectors) < BY_ITSELF else vectors @ planes.T > 0
-    return ["".join("1" if side else "0" for side in row) for row in sides]
+    return [row.tobytes().decode("ascii") for row in sides + np.uint8(ord("0"))]
 
 
 def term_position(term: str) -> int:
