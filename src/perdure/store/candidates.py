@@ -97,19 +97,23 @@ NEAR: Final = """
     ),
 """
 
+# The distance that a number of differing bits stands for is looked up: thousands of rows share 257 values.
 WORTHY: Final = """
+    told AS MATERIALIZED (
+        SELECT array_agg(t.distance ORDER BY t.bits) AS distances
+        FROM (
+            SELECT s.bits, {judged} AS distance
+            FROM (SELECT g.bits, {told} AS distance FROM generate_series(0, {sketch_bits}) AS g (bits)) s
+        ) t
+    ),
     worthy AS MATERIALIZED (
         SELECT s.memory_id, s.distance, s.text, {others} AS others, {relevance} {others} AS estimate
         FROM (
-            SELECT s.memory_id, s.prior_band, {judged} AS distance, s.text, s.entity
-            FROM (
-                SELECT m.memory_id, m.prior_band, {sketched} AS distance, {text} AS text, {entity} AS entity
-                FROM memory_state m
-                WHERE m.space_id = %(space_id)s AND m.prior_band >= {least_band} AND {visible}
-                ORDER BY m.prior_band DESC
-                LIMIT {rows}
-            ) s
-            OFFSET 0
+            SELECT m.memory_id, m.prior_band, {looked_up} AS distance, {text} AS text, {entity} AS entity
+            FROM memory_state m
+            WHERE m.space_id = %(space_id)s AND m.prior_band >= {least_band} AND {visible}
+            ORDER BY m.prior_band DESC
+            LIMIT {rows}
         ) s
         ORDER BY 5
         LIMIT {kept}
@@ -279,6 +283,9 @@ def candidates(slots: Slots) -> sql.Composed:
         "relevance": named["relevance"],
         "others": sql.SQL(" ").join(term for name, term in named.items() if name != "relevance"),
         "sketched": _sketched(slots),
+        "looked_up": _looked_up(slots),
+        "told": _told(sql.Identifier("g", "bits")),
+        "sketch_bits": sql.Literal(SKETCH_BITS),
         "text": _signed_text(slots),
         "entity": _signed_entity(slots),
         "limit": sql.Literal(slots.limit),
@@ -342,13 +349,26 @@ def probe_entity(slots: Slots) -> sql.Composed:
     return sql.SQL(PROBE_ENTITY).format() if slots.has_entities else sql.SQL("0").format()
 
 
+def _told(bits: sql.Composable) -> sql.Composed:
+    """The distance that a number of differing bits tells."""
+    return sql.SQL("1 - cos({} * ({}))").format(double(pi / SKETCH_BITS), bits)
+
+
 def _sketched(slots: Slots) -> sql.Composed:
-    """The distance that the share of differing bits tells; without a sketch a memory counts as unrelated."""
+    """The distance that the sketch of `m` tells; without a sketch a memory counts as unrelated."""
     if not slots.has_vector:
         return double(1.0)
-    return sql.SQL("coalesce(1 - cos({angle} * (m.sketch <~> %(sketch)s::bit({bits}))), 1)").format(
-        angle=double(pi / SKETCH_BITS), bits=sql.Literal(SKETCH_BITS)
-    )
+    return sql.SQL("coalesce({}, 1)").format(_told(_differing_bits()))
+
+
+def _looked_up(slots: Slots) -> sql.Composed:
+    if not slots.has_vector:
+        return double(1.0)
+    return sql.SQL("coalesce((SELECT t.distances FROM told t)[1 + ({})::integer], 1)").format(_differing_bits())
+
+
+def _differing_bits() -> sql.Composed:
+    return sql.SQL("m.sketch <~> %(sketch)s::bit({})").format(sql.Literal(SKETCH_BITS))
 
 
 def _judged(slots: Slots) -> sql.Composed:

@@ -45,7 +45,7 @@ STRIPS: Final = """
 # stands in several strips is told the same in each; the arms that brought it are kept before its neighbours'.
 IN_TURN: Final = """
     turns AS MATERIALIZED (
-        SELECT s.memory_id, s.answers, s.distance, s.text, s.matched, s.entity, s.arms, {columns},
+        SELECT s.memory_id, s.answers, s.distance, s.text, s.entity, s.arms, {columns},
             s.is_question, s.x, {share_of_own} AS share,
             s.speaker IS DISTINCT FROM lag(s.speaker) OVER c
                 AND s.source_date - lag(s.source_date) OVER c <= {gap} AS after_other,
@@ -59,7 +59,7 @@ IN_TURN: Final = """
             lead(s.x) OVER c AS following, lead(s.x, 2) OVER c AS second_following,
             lead({share_of_own}) OVER c AS share_of_following
         FROM (
-            SELECT d.strip, d.memory_id, d.answers, d.distance, d.text, d.matched, d.entity, d.arms,
+            SELECT d.strip, d.memory_id, d.answers, d.distance, d.text, d.entity, d.arms,
                 {columns_of_scored}, d.speaker, d.is_question, d.term_count, d.source_date,
                 {distance_weight} * (1 - d.distance * %(distance_scale)s::double precision)
                     + {text_weight} * d.text AS x
@@ -69,7 +69,7 @@ IN_TURN: Final = """
         WINDOW c AS (PARTITION BY s.strip ORDER BY s.source_date, s.memory_id)
     ),
     signals AS (
-        SELECT DISTINCT ON (t.memory_id) t.memory_id, t.distance, t.text, t.matched, t.entity, t.arms,
+        SELECT DISTINCT ON (t.memory_id) t.memory_id, t.distance, t.text, t.entity, t.arms,
             {columns_of_turns}, {lent} AS lent
         FROM turns t
         WHERE t.answers

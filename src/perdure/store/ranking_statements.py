@@ -1,0 +1,171 @@
+"""The two ranking statements, put together from their pieces: over every row, and over chosen candidates."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from psycopg import sql
+
+from perdure.rules.ranking import TextTerm
+from perdure.store.candidates import TURNS_ARM, Slots, distance, probe_entity
+from perdure.store.ranking_sql import double, ranking_order_by, state_signals, terms
+from perdure.store.turns_sql import in_turn, strips
+from perdure.store.visibility import live
+
+# OFFSET 0 keeps the planner from merging the signals into the outer query, which would compute every distance and every
+# lexical score once per mention.
+EXACT: Final = """
+    WITH postings AS MATERIALIZED (
+        SELECT p.memory_id, {sum} AS text
+        FROM unnest(%(terms)s::text[], %(weights)s::double precision[]) AS q (term, weight)
+        JOIN memory_terms p ON p.space_id = %(space_id)s AND p.term = q.term
+        GROUP BY p.memory_id
+    ),
+    texts AS MATERIALIZED ({texts}),
+    entities AS MATERIALIZED (
+        SELECT DISTINCT e.memory_id FROM memory_entities e
+        WHERE e.space_id = %(space_id)s AND e.key = ANY(%(entity_keys)s::text[])
+    ),
+    {name} AS MATERIALIZED (
+        SELECT m.memory_id, {distance} AS distance, coalesce(t.text, 0) AS text,
+            CASE WHEN e.memory_id IS NULL THEN 0 ELSE 1 END AS entity, 0 AS arms, {state}, {more}
+        FROM memory_state m
+        LEFT JOIN memory_vectors v
+            ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = m.memory_id
+        LEFT JOIN texts t ON t.memory_id = m.memory_id
+        LEFT JOIN entities e ON e.memory_id = m.memory_id
+        WHERE m.space_id = %(space_id)s AND {condition}
+        OFFSET 0
+    )
+    {in_turn}
+    SELECT s.memory_id, s.distance, s.text, {matched} AS matched, s.entity, s.arms, {terms}, {rank} AS rank,
+        {considered} AS candidates, {reach} AS reach
+    FROM signals s
+    ORDER BY {rank}, s.memory_id DESC
+    LIMIT {limit}
+"""
+
+INDEXED: Final = """
+    WITH {candidates},
+    {source}
+    {name} AS MATERIALIZED (
+        SELECT c.memory_id, {distance} AS distance, {text} AS text, {entity} AS entity, c.arms, {state}, {more}
+        FROM {rows} c
+        JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = c.memory_id
+        LEFT JOIN memory_vectors v
+            ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = c.memory_id
+        LEFT JOIN memories w ON w.space_id = %(space_id)s AND w.id = c.memory_id
+        OFFSET 0
+    )
+    {in_turn}
+    SELECT s.memory_id, s.distance, s.text, {matched} AS matched, s.entity, s.arms, {terms}, {rank} AS rank,
+        {considered} AS candidates, {reach} AS reach
+    FROM signals s
+    ORDER BY {rank}, s.memory_id DESC
+    LIMIT {limit}
+"""
+
+# Candidates that an earlier statement chose.
+CHOSEN_BEFORE: Final = """
+    chosen AS MATERIALIZED (SELECT r.memory_id, 0 AS arms FROM unnest(%(chosen)s::bigint[]) AS r (memory_id))
+"""
+
+ALONE: Final = "0::double precision AS lent"
+IN_CONVERSATION: Final = """
+    coalesce(m.conversation_id, m.memory_id::text) AS strip, {visible} AS answers, m.speaker, m.is_question,
+    m.term_count, m.source_date
+"""
+
+IN_STRIP: Final = """
+    c.strip, (c.place BETWEEN -1 AND 1 AND {visible}) AS answers, m.speaker, m.is_question, m.term_count, m.source_date
+"""
+
+# The mission's lexical score, for the rows that have a posting: every other row's is 0.
+TS_RANK: Final = "ts_rank(w.summary_tsv, to_tsquery('pg_catalog.simple', %(tsquery)s))::double precision"
+TEXTS_TS_RANK: Final = """
+    SELECT p.memory_id, {ts_rank} AS text
+    FROM postings p JOIN memories w ON w.space_id = %(space_id)s AND w.id = p.memory_id
+"""
+
+TEXTS_BM25: Final = "SELECT p.memory_id, p.text FROM postings p"
+
+PROBED_BM25: Final = """
+    coalesce((
+        SELECT sum({posting})
+        FROM unnest(%(terms)s::text[], %(weights)s::double precision[]) AS q (term, weight)
+        JOIN memory_terms p ON p.space_id = %(space_id)s AND p.term = q.term AND p.memory_id = c.memory_id), 0)
+"""
+
+# Evaluated after the LIMIT, for the rows that are returned.
+MATCHED: Final = """
+    (SELECT array_agg(p.term) FROM memory_terms p
+     WHERE p.space_id = %(space_id)s AND p.term = ANY(%(terms)s::text[]) AND p.memory_id = s.memory_id)
+"""
+
+
+def exact_statement(slots: Slots) -> sql.Composed:
+    """Every row that the query may return; with turns, every live row, since a conversation knows no filter."""
+    by_ts_rank = slots.profile.text is TextTerm.TS_RANK
+    turns = slots.profile.turns
+    return sql.SQL(EXACT).format(
+        **_common(slots),
+        sum=sql.SQL("NULL" if by_ts_rank else "sum({})").format(slots.posting),
+        texts=sql.SQL(TEXTS_TS_RANK).format(ts_rank=sql.SQL(TS_RANK)) if by_ts_rank else sql.SQL(TEXTS_BM25),
+        name=sql.Identifier("signals" if turns is None else "scored"),
+        more=sql.SQL(ALONE if turns is None else IN_CONVERSATION).format(visible=slots.visible),
+        condition=slots.visible if turns is None else live(slots.audience, "m"),
+        in_turn=_in_turn(slots),
+        **_best(slots, "signals", None),
+    )
+
+
+def strips_statement(slots: Slots, chosen: sql.Composable, considered: str = "chosen") -> sql.Composed:
+    """The rows of `chosen`, and with turns the rows around them."""
+    if not slots.has_terms:
+        text = double(0.0)
+    elif slots.profile.text is TextTerm.TS_RANK:
+        text = sql.SQL(TS_RANK).format()
+    else:
+        text = sql.SQL(PROBED_BM25).format(posting=slots.posting)
+    turns = slots.profile.turns
+    bound = "bound" if slots.has_vector and considered == "pool" else None
+    return sql.SQL(INDEXED).format(
+        **_common(slots),
+        candidates=chosen,
+        source=sql.SQL("").format() if turns is None else strips(live(slots.audience, "x"), TURNS_ARM),
+        name=sql.Identifier("signals" if turns is None else "scored"),
+        rows=sql.Identifier("chosen" if turns is None else "strips"),
+        more=sql.SQL(ALONE if turns is None else IN_STRIP).format(visible=slots.visible),
+        text=text,
+        entity=probe_entity(slots),
+        in_turn=_in_turn(slots),
+        **_best(slots, considered, bound),
+    )
+
+
+def _in_turn(slots: Slots) -> sql.Composed:
+    turns = slots.profile.turns
+    return sql.SQL("").format() if turns is None else sql.SQL(", {}").format(in_turn(slots.profile, turns))
+
+
+def _best(slots: Slots, considered: str, bound: str | None) -> dict[str, sql.Composable]:
+    named = [
+        sql.SQL("{} AS {}").format(term, sql.Identifier(f"term_{name}")) for name, term in terms(slots.profile).items()
+    ]
+    reach = sql.SQL("NULL::double precision").format()
+    return {
+        "terms": sql.SQL(", ").join(named),
+        "rank": ranking_order_by(slots.profile),
+        "matched": sql.SQL(MATCHED).format() if slots.has_terms else sql.SQL("NULL::text[]").format(),
+        "considered": sql.SQL("(SELECT count(*) FROM {})").format(sql.Identifier(considered)),
+        "reach": reach if bound is None else sql.SQL("(SELECT b.reach FROM {} b)").format(sql.Identifier(bound)),
+        "limit": sql.Literal(slots.limit),
+    }
+
+
+def _common(slots: Slots) -> dict[str, sql.Composable]:
+    return {
+        "family": sql.Literal(slots.family.id),
+        "distance": distance(slots),
+        "state": state_signals(slots.profile),
+    }

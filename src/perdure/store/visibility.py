@@ -1,0 +1,80 @@
+"""What a retrieval may return: the conditions that audience and filters put on rows `m` of memory_state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from psycopg import sql
+
+from perdure.rules.facets import facet_keys
+from perdure.store.ranking_sql import all_of
+from perdure.text.folding import fold
+from perdure.types import HIDDEN_TYPES, Filters
+
+FACET: Final = """
+    EXISTS (SELECT 1 FROM memory_facets f
+            WHERE f.space_id = %(space_id)s AND f.key = {key} AND f.memory_id = m.memory_id)
+"""
+
+
+def visible(filters: Filters, audience: str | None, facets: Sequence[str]) -> sql.Composed:
+    """Which rows `m` of memory_state the query may return."""
+    conditions: list[sql.Composable] = [live(audience, "m")]
+    if filters.memory_type is None:
+        hidden = sql.SQL(", ").join(sql.Literal(kind.value) for kind in sorted(HIDDEN_TYPES))
+        conditions.append(sql.SQL("m.memory_type NOT IN ({})").format(hidden))
+    conditions += state_conditions(filters)
+    conditions += [sql.SQL(FACET).format(key=sql.Placeholder(f"facet_{i}")) for i in range(len(facets))]
+    return all_of(conditions)
+
+
+def live(audience: str | None, alias: str) -> sql.Composed:
+    """Rows that count at all for this audience: not superseded, and not said to somebody else."""
+    table = sql.Identifier(alias)
+    return sql.SQL("{}.superseded_at IS NULL AND {}").format(table, audience_condition(audience, alias))
+
+
+def audience_condition(audience: str | None, alias: str) -> sql.Composed:
+    """Rows said to the whole space, or to this audience; without one, only the former."""
+    table = sql.Identifier(alias)
+    if audience is None:
+        return sql.SQL("{}.audience IS NULL").format(table)
+    return sql.SQL("({}.audience IS NULL OR {}.audience = %(audience)s)").format(table, table)
+
+
+def state_conditions(filters: Filters) -> list[sql.Composable]:
+    """The filters that memory_state itself answers, one condition each: type, conversation, time."""
+    found: list[sql.Composable] = []
+    if filters.memory_type is not None:
+        found.append(sql.SQL("m.memory_type = %(memory_type)s"))
+    if filters.conversation_id is not None:
+        found.append(sql.SQL("m.conversation_id = %(conversation_id)s"))
+    bounds: list[sql.Composable] = []
+    if filters.since is not None:
+        bounds.append(sql.SQL("m.source_date >= %(since)s::timestamptz"))
+    if filters.until is not None:
+        bounds.append(sql.SQL("m.source_date < %(until)s::timestamptz"))
+    return [*found, all_of(bounds)] if bounds else found
+
+
+def facets_of(filters: Filters) -> tuple[str, ...]:
+    """The filters that memory_facets answers, one key each."""
+    return facet_keys(
+        tags=[fold(tag) for tag in filters.tags],
+        source=filters.source,
+        speaker=None if filters.speaker is None else fold(filters.speaker),
+        metadata=filters.metadata,
+    )
+
+
+def filter_params(filters: Filters, audience: str | None, facets: Sequence[str]) -> dict[str, object]:
+    """The bound parameters of `visible`."""
+    return {
+        "audience": audience,
+        "memory_type": None if filters.memory_type is None else filters.memory_type.value,
+        "conversation_id": filters.conversation_id,
+        "since": filters.since,
+        "until": filters.until,
+        **{f"facet_{i}": key for i, key in enumerate(facets)},
+    }
