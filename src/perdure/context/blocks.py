@@ -34,7 +34,7 @@ def render_tail(hits: Sequence[Hit], pending: Sequence[PendingItem], time_zone: 
     ]
     lines += [
         Fenced(
-            item.queue_id,
+            f"pending-{item.queue_id}",
             truncate_chars(item.text, PENDING_CHARS),
             item.occurred_at.astimezone(zone),
             "pending",

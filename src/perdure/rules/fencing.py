@@ -37,7 +37,7 @@ _BLOCK: Final = re.compile(rf"{OPENING}\s*{re.escape(NOTE)}.*?(?:{CLOSING}|\Z)\s
 class Fenced:
     """One memory to show. `date` is already in the zone of the reader; `source` and `trust` are the stored values."""
 
-    id: int
+    id: int | str
     text: str
     date: datetime
     source: str
@@ -58,7 +58,7 @@ def render_memory(memory: Fenced) -> str:
     """One memory as one element; lines after its first are indented."""
     speaker = f' speaker="{_attribute(memory.speaker)}"' if memory.speaker else ""
     return (
-        f'<memory id="{memory.id}" date="{memory.date.date().isoformat()}" source="{_attribute(memory.source)}"'
+        f'<memory id="{_attribute(str(memory.id))}" date="{memory.date.date().isoformat()}" source="{_attribute(memory.source)}"'
         f' trust="{_attribute(memory.trust)}"{speaker}>{_INDENT.join(map(escaped, _lines(memory.text)))}</memory>'
     )
 
