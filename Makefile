@@ -14,6 +14,7 @@ export MKL_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 PYTHON ?=
+SIZE ?= M
 RUN := .venv/bin/python
 PIP := $(RUN) -m pip install --quiet --quiet --no-input --no-compile
 
@@ -39,8 +40,8 @@ test-long: test-env  ## run every test
 	@$(RUN) -m coverage run -m pytest -m ''
 	@$(RUN) -m coverage report --include='src/perdure/rules/*' --fail-under=100
 
-bench: test-env  ## measure speed; BENCH_ARGS="--size L" for the large run
-	@$(RUN) -m benchmarks $(BENCH_ARGS)
+bench: test-env  ## measure speed: SIZE=S takes two minutes, M (the default) ten, L half an hour
+	@$(RUN) -m benchmarks --size $(SIZE) $(BENCH_ARGS)
 
 check: test-env  ## style, types, who may import whom, where SQL and the time may stand, SQL rules
 	@$(RUN) -m checks

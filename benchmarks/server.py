@@ -1,0 +1,104 @@
+"""The server that the benchmarks run on, with data sets that are kept from run to run.
+
+They lie in PERDURE_BENCH_DIR (default .bench) under a key of the schema and of the made-up corpus: when either changes,
+the old directory is thrown away and the sets are loaded anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from benchmarks import corpus
+from benchmarks.measuring import say
+from perdure.clock import Clock, DatabaseClock
+from perdure.store.database import Database
+from perdure.store.embedded import EmbeddedServer, ServerUrls
+from perdure.store.migrate import migrate, migrations
+from perdure.store.roles import make_database
+
+DEFAULT_DIR: Final = ".bench"
+
+
+@dataclass(frozen=True)
+class BenchServer:
+    """A running server; databases on it are made on demand."""
+
+    server: EmbeddedServer
+    directory: Path
+
+    def urls(self, name: str) -> ServerUrls:
+        """The URLs of a migrated database, made if it is not there."""
+        make_database(self.server.admin_url, name)
+        own = self.server.urls
+        urls = ServerUrls(*(make_conninfo(url, dbname=name) for url in (own.owner, own.app, own.worker)))
+        migrate(urls.owner)
+        return urls
+
+    def drop(self, name: str) -> None:
+        with psycopg.connect(self.server.admin_url, autocommit=True) as admin:
+            admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    @contextmanager
+    def passing(self, name: str) -> Iterator[ServerUrls]:
+        """A database without rows for one measurement."""
+        self.drop(name)
+        yield self.urls(name)
+        self.drop(name)
+
+    def remembered(self, name: str) -> dict[str, Any]:
+        """What `remember` kept of a data set: how long it took to load."""
+        path = self.directory / f"{name}.json"
+        found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        return found
+
+    def remember(self, name: str, **facts: object) -> dict[str, Any]:
+        kept = {**self.remembered(name), **facts}
+        (self.directory / f"{name}.json").write_text(json.dumps(kept), "utf-8")
+        return kept
+
+
+@contextmanager
+def open_server(directory: Path) -> Iterator[BenchServer]:
+    """Starts the server of the data sets that fit this version; removes those of another."""
+    kept = directory / f"data-{_key()}"
+    for other in directory.glob("data-*"):
+        # A directory with a process id in it belongs to a server that still runs, for another checkout perhaps.
+        if other != kept and not list(other.rglob("postmaster.pid")):
+            say(f"{other.name} belongs to another schema or corpus and is removed.")
+            shutil.rmtree(other)
+    kept.mkdir(parents=True, exist_ok=True)
+    with EmbeddedServer.open(kept / "server", progress=say) as server:
+        yield BenchServer(server, kept)
+
+
+@asynccontextmanager
+async def open_database(urls: ServerUrls, clock: Clock | None = None, *, pool_size: int = 8) -> AsyncIterator[Database]:
+    database = Database(urls, clock or DatabaseClock(), pool_size=pool_size)
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def bench_dir() -> Path:
+    return Path(os.environ.get("PERDURE_BENCH_DIR") or DEFAULT_DIR)
+
+
+def _key() -> str:
+    digest = hashlib.sha256(Path(corpus.__file__).read_bytes())
+    for migration in migrations():
+        digest.update(migration.checksum.encode())
+    return digest.hexdigest()[:12]
