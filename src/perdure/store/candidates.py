@@ -51,6 +51,9 @@ ARMS: Final = {1: "dense", 2: "text", 4: "entity", 8: "prior", 16: "turns"}
 TURNS_ARM: Final = 16
 """What the bits of a candidate's `arms` mean."""
 
+# Nested loops over indexes: the arms bring few rows where the planner expects many. An operator is dear, since a distance
+# reads its vector: that decides for the ordered scan of the vector index against sorting a space. Parallel workers would
+# take longer to start than the statement to run.
 SETTINGS: Final = """
     SET LOCAL enable_seqscan = off;
     SET LOCAL enable_hashjoin = off;
