@@ -48,12 +48,13 @@ BANDS: Final = 200.0
 """Steps of `memory_state.prior_band` per unit of the formula."""
 
 ARMS: Final = {1: "dense", 2: "text", 4: "entity", 8: "prior", 16: "turns"}
-TURNS_ARM: Final = 16
 """What the bits of a candidate's `arms` mean."""
 
-# Nested loops over indexes: the arms bring few rows where the planner expects many. An operator is dear, since a distance
-# reads its vector: that decides for the ordered scan of the vector index against sorting a space. Parallel workers would
-# take longer to start than the statement to run.
+TURNS_ARM: Final = 16
+
+# Nested loops over indexes: the arms bring few rows where the planner expects many. An operator is dear, since a
+# distance reads its vector: that decides for the ordered scan of the vector index against sorting a space. Parallel
+# workers would take longer to start than the statement to run.
 SETTINGS: Final = """
     SET LOCAL enable_seqscan = off;
     SET LOCAL enable_hashjoin = off;
