@@ -161,6 +161,86 @@ async def test_an_update_to_a_text_that_is_there_already_is_refused(space: Space
         await space.update(other.ids[0], text="Monday is free")
 
 
+async def test_an_update_waits_for_its_vector_and_loses_nothing_that_changed_meanwhile(
+    space: Space, embedder: HashedEmbedder
+) -> None:
+    stored = await space.save("The dentist is on Tuesday", tags=["old"])
+    assert isinstance(stored, Stored)
+    embedder.hang_s = 0.5
+    slow = asyncio.create_task(space.update(stored.ids[0], text="The dentist is on Thursday", entities=["dentist"]))
+    await asyncio.sleep(0.2)
+    embedder.hang_s = 0
+    await space.update(stored.ids[0], salience=9, tags=["new"])
+    await space.pin(stored.ids[0])
+    changed = await slow
+    assert (changed.summary, changed.entities) == ("The dentist is on Thursday", ("dentist",))
+    assert (changed.salience, changed.tags, changed.pinned) == (9, ("new",), True)
+
+
+async def test_updates_of_different_fields_at_once_all_take_effect(space: Space, embedder: HashedEmbedder) -> None:
+    stored = await space.save("The boiler was repaired")
+    assert isinstance(stored, Stored)
+    (memory_id,) = stored.ids
+    embedder.hang_s = 0.05
+    changes = {
+        "salience": 9,
+        "memory_type": "fact",
+        "tags": ["house"],
+        "entities": ["boiler"],
+        "metadata": {"channel": "web"},
+    }
+    await asyncio.gather(
+        *(space.update(memory_id, **{name: value}) for name, value in changes.items()),
+        space.pin(memory_id),
+        space.save("The boiler was repaired", tags=["merged"], salience=6),
+    )
+    seen = await space.get(memory_id)
+    assert (seen.salience, seen.memory_type, seen.pinned) == (9, "fact", True)
+    assert (seen.entities, seen.metadata) == (("boiler",), {"channel": "web"})
+    assert "house" in seen.tags
+
+
+async def test_an_update_that_keeps_the_words_needs_no_embedder(space: Space, embedder: HashedEmbedder) -> None:
+    stored = await space.save("The boiler was repaired")
+    assert isinstance(stored, Stored)
+    embedder.outage = True
+    assert (await space.update(stored.ids[0], text="The boiler was repaired", salience=8)).salience == 8
+    embedder.outage = False
+    assert (await space.search("boiler repaired")).hits[0].similarity > 0.8
+
+
+async def test_two_new_texts_for_one_memory_at_once_are_a_conflict_for_one(
+    space: Space, embedder: HashedEmbedder
+) -> None:
+    stored = await space.save("Monday is free")
+    assert isinstance(stored, Stored)
+    embedder.hang_s = 0.2
+    both = await asyncio.gather(
+        *(space.update(stored.ids[0], text=f"{day} is free") for day in ("Friday", "Sunday")), return_exceptions=True
+    )
+    assert sum(isinstance(result, Conflict) for result in both) == 1
+    assert (await space.get(stored.ids[0])).summary in {"Friday is free", "Sunday is free"}
+
+
+@pytest.mark.parametrize("chunk", [0, 1])
+async def test_a_long_text_saved_again_after_one_of_its_chunks_changed_is_stored_anew(space: Space, chunk: int) -> None:
+    first = await space.save(LONG)
+    assert isinstance(first, Stored)
+    await space.update(first.ids[chunk], text="a wholly different part")
+    again = await space.save(LONG)
+    assert isinstance(again, Stored)
+    assert not set(again.ids) & set(first.ids)
+    assert await space.save(LONG) == Merged(again.ids[0])
+
+
+async def test_a_long_text_whose_chunks_kept_their_words_is_still_a_duplicate(space: Space) -> None:
+    first = await space.save(LONG)
+    assert isinstance(first, Stored)
+    for memory_id in first.ids:
+        await space.update(memory_id, salience=8)
+    assert await space.save(LONG) == Merged(first.ids[0])
+
+
 async def test_an_update_longer_than_one_memory_is_refused_with_the_limit(space: Space) -> None:
     stored = await space.save("Short")
     assert isinstance(stored, Stored)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from perdure.embedding import Embedder
+from perdure.embedding import Embedder, Matrix
 from perdure.ingest.keys import entity_keys_of, extra_terms, facets_of, named_speaker
 from perdure.store.memories import NewMemory, NewText
 from perdure.text import analyse, chunks, fold, is_question
@@ -41,11 +41,9 @@ class Draft:
     made_by: str | None = None
 
 
-def content_hash(text: str, speaker: str | None, chunk_no: int) -> bytes:
-    """What makes two texts the same: the words, who said them, and the place of the chunk in its text."""
-    digest = hashlib.blake2b(digest_size=HASH_BYTES)
-    digest.update(f"{chunk_no}\0{speaker or ''}\0{text}".encode())
-    return digest.digest()
+def content_hash(text: str, speaker: str | None) -> bytes:
+    """What makes two texts the same: the words, and who said them."""
+    return hashlib.blake2b(f"{speaker or ''}\0{text}".encode(), digest_size=HASH_BYTES).digest()
 
 
 async def prepare(drafts: Sequence[Draft], embedder: Embedder, max_chunk_bytes: int) -> list[NewText]:
@@ -59,7 +57,12 @@ async def prepare(drafts: Sequence[Draft], embedder: Embedder, max_chunk_bytes: 
     documents = [document_text(draft, piece) for draft, group in zip(drafts, pieces, strict=True) for piece in group]
     vectors = iter(await embedder.embed(documents, "document"))
     return [
-        NewText(tuple(_memory(draft, group, number, next(vectors)) for number in range(len(group))))
+        NewText(
+            tuple(
+                chunk_of(draft, piece, next(vectors), whole=number == 0, last=number == len(group) - 1)
+                for number, piece in enumerate(group)
+            )
+        )
         for draft, group in zip(drafts, pieces, strict=True)
     ]
 
@@ -70,16 +73,16 @@ def document_text(draft: Draft, piece: str) -> str:
     return f"{name}: {piece}" if name else piece
 
 
-def _memory(draft: Draft, pieces: Sequence[str], number: int, vector: object) -> NewMemory:
-    piece = pieces[number]
+def chunk_of(draft: Draft, piece: str, vector: Matrix | None, *, whole: bool, last: bool) -> NewMemory:
+    """One chunk of a draft. `whole`: it stands for the whole text where duplicates are looked for; `last`: it ends it."""
     found = analyse(piece)
     return NewMemory(
         summary=piece,
         terms=(*found.terms, *extra_terms(draft.speaker, draft.trust, draft.source_date)),
         forms=found.forms,
         length=found.length,
-        content_hash=content_hash(draft.text, draft.speaker, number),
-        vector=vector,  # type: ignore[arg-type]
+        content_hash=content_hash(draft.text, draft.speaker) if whole else None,
+        vector=vector,
         source=draft.source,
         trust=draft.trust,
         source_date=draft.source_date,
@@ -91,7 +94,7 @@ def _memory(draft: Draft, pieces: Sequence[str], number: int, vector: object) ->
         facets=facets_of(draft.tags, draft.source, draft.speaker, draft.metadata),
         speaker=draft.speaker,
         speaker_key=fold(draft.speaker) if draft.speaker else None,
-        is_question=number == len(pieces) - 1 and is_question(piece),
+        is_question=last and is_question(piece),
         audience=draft.audience,
         conversation_id=draft.conversation_id,
         language=draft.language,

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from perdure.embedding import Matrix
 from perdure.errors import Conflict, InvalidInput, NotFound
 from perdure.ingest.capture import first_outcome, operation_fingerprint
-from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.drafts import Draft, chunk_of, content_hash, prepare
 from perdure.ingest.keys import stored_postings
 from perdure.ingest.outcomes import outcome_to_data
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
-from perdure.store.changes import change, erase, pin, write_history
+from perdure.store.changes import change, change_text, erase, pin, write_history
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import MemoryRow, delete_vectors, find_duplicates, insert_vectors, read_rows, siblings
+from perdure.store.memories import MemoryRow, find_duplicates, read_rows, siblings
 from perdure.store.queue import remember_operation, set_outcome
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.types import MemoryType, Outcome, StoredMemory
@@ -63,42 +64,44 @@ async def update_memory(
     audience: str | None,
     changed_by: str,
 ) -> StoredMemory:
-    """Changes one memory and keeps what it was in its history.
+    """Changes one memory and keeps what it was in its history. What isn't named in `changes` stays as it is by then.
 
     Raises:
         NotFound: no such memory for this audience.
         InvalidInput: the new text would not fit into one memory.
-        FamilyMismatch: the space's memories belong to another embedding model.
+        Conflict: the text was changed by somebody else meanwhile, or another memory holds the new one.
+        EmbeddingUnavailable, EmbeddingFailed, FamilyMismatch: the new text can't be embedded for this space.
     """
 
     async def read(tx: SpaceTransaction) -> MemoryRow:
         return await require_row(tx, space, memory_id, audience)
 
-    before = await resources.database.in_space(space.id, read)
-    draft = _changed(before.memory, changes)
-    (text,) = await prepare([draft], resources.embedder, resources.settings.max_chunk_bytes)
-    if len(text.chunks) != 1:
-        limit = f"a memory holds at most {resources.settings.max_chunk_bytes} bytes; save a longer text as a new memory"
-        raise InvalidInput("text", draft.text, limit)
-    after = text.chunks[0]
+    before: MemoryRow | None = None
+    vector: Matrix | None = None
+    if changes.text is not None:
+        before = await resources.database.in_space(space.id, read)
+        if changes.text != before.memory.summary:
+            vector = await _embed_whole(resources, _changed(before.memory, changes))
 
     async def write(tx: SpaceTransaction) -> StoredMemory:
         state = await lock_space(tx)
-        resources.require_family(space, state)
         row = await require_row(tx, space, memory_id, audience)
-        if row.memory.summary != before.memory.summary:
+        if before is not None and row.memory.summary != before.memory.summary:
             raise Conflict(f"Memory {memory_id} was changed meanwhile.", hint="Read it again, then update it.")
-        twin = (await find_duplicates(tx, [text])).get(text.key, memory_id)
-        if twin != memory_id:
-            raise Conflict(
-                f"Memory {twin} holds the same text already.", hint=f"Forget {memory_id}, or change {twin} instead."
-            )
+        draft = _changed(row.memory, changes)
+        if draft == _changed(row.memory, Changes()):
+            return row.memory
+        ids = await siblings(tx, [memory_id], space.name)
+        if vector is not None:
+            resources.require_family(space, state)
+            if len(ids) == 1:
+                await _require_no_twin(tx, memory_id, draft)
+        last = memory_id == max(ids)
+        after = chunk_of(draft, draft.text, vector, whole=len(ids) == 1, last=last)
         await write_history(tx, row, "update", changed_by)
-        last = max(await siblings(tx, [memory_id], space.name))
-        changed = replace(after, is_question=after.is_question and memory_id == last)
-        await change(tx, row, changed, (stored_postings(row), changed.postings(memory_id)))
-        await delete_vectors(tx, [memory_id])
-        await insert_vectors(tx, resources.family.id, [(memory_id, after.vector)])
+        await change(tx, row, after, (stored_postings(row), after.postings(memory_id)))
+        if vector is not None:
+            await change_text(tx, memory_id, after, resources.family.id, root=row.memory.chunk_of)
         return (await require_row(tx, space, memory_id, audience)).memory
 
     return await resources.database.in_space(space.id, write)
@@ -141,6 +144,27 @@ async def require_row(tx: SpaceTransaction, space: SpaceRow, memory_id: int, aud
     if row is None or row.memory.audience not in {None, audience}:
         raise NotFound(f"Space {space.name!r} has no memory {memory_id}.", hint="`perdure list` shows the ids.")
     return row
+
+
+async def _embed_whole(resources: Resources, draft: Draft) -> Matrix:
+    """The vector of a text that has to fit into one memory."""
+    limit = resources.settings.max_chunk_bytes
+    (text,) = await prepare([draft], resources.embedder, limit)
+    if len(text.chunks) != 1:
+        told = f"a memory holds at most {limit} bytes; save a longer text as a new memory"
+        raise InvalidInput("text", draft.text, told)
+    vector = text.chunks[0].vector
+    assert vector is not None
+    return vector
+
+
+async def _require_no_twin(tx: SpaceTransaction, memory_id: int, draft: Draft) -> None:
+    key = draft.audience, content_hash(draft.text, draft.speaker)
+    twin = (await find_duplicates(tx, [key])).get(key, memory_id)
+    if twin != memory_id:
+        raise Conflict(
+            f"Memory {twin} holds the same text already.", hint=f"Forget {memory_id}, or change {twin} instead."
+        )
 
 
 def _changed(memory: StoredMemory, changes: Changes) -> Draft:

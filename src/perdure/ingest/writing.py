@@ -23,7 +23,7 @@ async def write_texts(
     resources.require_family(space, state)
     if state.family_id is None:
         await set_family(tx, resources.family.id)
-    known = await find_duplicates(tx, texts)
+    known = await find_duplicates(tx, [text.key for text in texts])
     fresh: dict[tuple[str | None, bytes], NewText] = {}
     for text in texts:
         if text.key not in known:

@@ -11,7 +11,14 @@ from typing import Any, Final
 from psycopg.types.json import Jsonb
 
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import MemoryRow, NewMemory, chunk_sketches, read_rows
+from perdure.store.memories import (
+    MemoryRow,
+    NewMemory,
+    chunk_sketches,
+    delete_vectors,
+    insert_vectors,
+    read_rows,
+)
 from perdure.store.postings import Postings, delete_postings, insert_postings
 from perdure.store.sketches import signature
 
@@ -25,9 +32,19 @@ CHANGE_MEMORY: Final = """
 CHANGE_STATE: Final = """
     UPDATE memory_state
     SET salience = least(10, greatest(1, %(salience)s::real)), memory_type = %(memory_type)s, pinned = %(pinned)s,
-        term_count = %(term_count)s, content_hash = %(content_hash)s, sketch = %(sketch)s::bit(256),
-        signature = %(signature)s::bit(512), is_question = %(is_question)s
+        term_count = %(term_count)s, signature = %(signature)s::bit(512), is_question = %(is_question)s
     WHERE space_id = %(space_id)s AND memory_id = %(id)s
+"""
+
+CHANGE_TEXT_STATE: Final = """
+    UPDATE memory_state SET content_hash = %(content_hash)s, sketch = %(sketch)s::bit(256)
+    WHERE space_id = %(space_id)s AND memory_id = %(id)s
+"""
+
+# The whole text is not there any more once one of its chunks says something else.
+FORGET_WHOLE_TEXT: Final = """
+    UPDATE memory_state SET content_hash = NULL
+    WHERE space_id = %(space_id)s AND memory_id = %(root)s AND content_hash IS NOT NULL
 """
 
 PIN: Final = """
@@ -98,7 +115,10 @@ async def read_history(tx: SpaceTransaction, memory_id: int) -> list[dict[str, A
 
 
 async def change(tx: SpaceTransaction, before: MemoryRow, after: NewMemory, keys: tuple[Postings, Postings]) -> None:
-    """Replaces text and state of one memory; `keys` are its postings before and after. Needs the space's lock."""
+    """Replaces text and state of one memory; `keys` are its postings before and after. Needs the space's lock.
+
+    Where the words are new, `change_text` has to follow.
+    """
     memory_id = before.memory.id
     await delete_postings(tx, [keys[0]])
     await tx.execute(
@@ -120,13 +140,23 @@ async def change(tx: SpaceTransaction, before: MemoryRow, after: NewMemory, keys
             "memory_type": after.memory_type,
             "pinned": after.pinned,
             "term_count": after.length,
-            "content_hash": after.content_hash,
-            "sketch": chunk_sketches([after])[0],
             "signature": signature(after.terms, after.entity_keys),
             "is_question": after.is_question,
         },
     )
     await insert_postings(tx, [keys[1]])
+
+
+async def change_text(
+    tx: SpaceTransaction, memory_id: int, after: NewMemory, family_id: int, *, root: int | None
+) -> None:
+    """Replaces vector, sketch and hash of a memory whose words changed; `root` is the first chunk of its text."""
+    state = {"id": memory_id, "content_hash": after.content_hash, "sketch": chunk_sketches([after])[0]}
+    await tx.execute(CHANGE_TEXT_STATE, state)
+    if root is not None:
+        await tx.execute(FORGET_WHOLE_TEXT, {"root": root})
+    await delete_vectors(tx, [memory_id])
+    await insert_vectors(tx, family_id, [(memory_id, after.vector)])
 
 
 async def pin(tx: SpaceTransaction, ids: Sequence[int], *, pinned: bool) -> None:

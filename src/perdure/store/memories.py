@@ -146,7 +146,7 @@ class NewMemory:
     summary: str
     terms: tuple[str, ...]
     length: int
-    content_hash: bytes
+    content_hash: bytes | None
     vector: np.ndarray | None
     source: str
     trust: Trust
@@ -188,7 +188,9 @@ class NewText:
     @property
     def key(self) -> tuple[str | None, bytes]:
         """What makes two texts the same: audience and the hash of the first chunk, which covers the whole text."""
-        return self.chunks[0].audience, self.chunks[0].content_hash
+        first = self.chunks[0]
+        assert first.content_hash is not None
+        return first.audience, first.content_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +207,11 @@ class MemoryRow:
         return tuple(self.search_text.partition("\n")[0].split(" "))
 
 
-async def find_duplicates(tx: SpaceTransaction, texts: Sequence[NewText]) -> dict[tuple[str | None, bytes], int]:
-    """Live memories that hold exactly one of these texts, by (audience, hash)."""
-    rows = await tx.fetch_all(FIND_DUPLICATES, {"hashes": [text.key[1] for text in texts]})
+async def find_duplicates(
+    tx: SpaceTransaction, keys: Sequence[tuple[str | None, bytes]]
+) -> dict[tuple[str | None, bytes], int]:
+    """Live memories that hold exactly one of these texts, by (audience, hash); of several chunks the first."""
+    rows = await tx.fetch_all(FIND_DUPLICATES, {"hashes": [content_hash for _, content_hash in keys]})
     return {(row["audience"], bytes(row["content_hash"])): row["memory_id"] for row in rows}
 
 
@@ -350,7 +354,7 @@ def _state_row(memory_id: int, chunk: NewMemory, sketch: str | None) -> dict[str
         "term_count": chunk.length,
         "pinned": chunk.pinned,
         "source_date": chunk.source_date.isoformat(),
-        "content_hash": chunk.content_hash.hex(),
+        "content_hash": chunk.content_hash.hex() if chunk.content_hash else None,
         "sketch": sketch,
         "signature": signature(chunk.terms, chunk.entity_keys),
         "speaker": chunk.speaker_key,

@@ -98,7 +98,7 @@ CREATE TABLE memory_state (
     regressed_at timestamptz NOT NULL,
     superseded_by bigint,
     superseded_at timestamptz,
-    content_hash bytea NOT NULL,
+    content_hash bytea,
     prior_band smallint GENERATED ALWAYS AS (floor(200 * (0.1 * salience + 0.15 * usefulness_score + 0.03 * confidence
         + 0.02 * ln((retrieval_count + 1)::double precision)))) STORED,
     sketch bit(256),
@@ -136,9 +136,12 @@ CREATE INDEX memory_state_prior ON memory_state (space_id, prior_band DESC, memo
     INCLUDE (memory_type, audience, sketch, signature) WHERE superseded_at IS NULL;
 CREATE INDEX memory_state_type ON memory_state (space_id, memory_type, memory_id);
 
--- Exact duplicates: unique per space and audience among live rows.
+COMMENT ON COLUMN memory_state.content_hash IS
+    'of the whole text, in its first chunk; null in later chunks, and once one of several chunks was changed';
+
+-- Exact duplicates: unique per space and audience among live texts.
 CREATE UNIQUE INDEX memory_state_content_hash ON memory_state (space_id, audience, content_hash) NULLS NOT DISTINCT
-    WHERE superseded_at IS NULL;
+    WHERE superseded_at IS NULL AND content_hash IS NOT NULL;
 CREATE INDEX memory_state_superseded_by ON memory_state (space_id, superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memory_state_conversation ON memory_state (space_id, conversation_id, source_date, memory_id);
 CREATE INDEX memory_state_source_date ON memory_state (space_id, source_date);
