@@ -14,17 +14,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from perdure import door, ingest, recall
-from perdure.context import PREFIX
 from perdure.door import FilterArguments
-from perdure.errors import NotFound
+from perdure.errors import InvalidInput, NotFound
 from perdure.ingest import BatchReport, Changes, Draft, DrainReport, Receipt, ToolResult
 from perdure.resources import Resources
-from perdure.rules.facets import facet_keys
 from perdure.store.changes import read_history
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import list_ids, read_evidence, read_rows
 from perdure.store.queue import backlog, count_failed
 from perdure.store.spaces import SpaceRow, read_state
+from perdure.store.visibility import facets_of
 from perdure.text import require_text
 from perdure.types import (
     Evidence,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_HISTORY = 1000
+MAX_DEADLINE_S = 60
 DRAIN_POLL_S = 0.2
 
 
@@ -75,30 +75,25 @@ class Space:
             message: what the user just said.
             history: the conversation so far as chat messages (`role`, `content`), oldest first.
             limit: memories at most, 1..20 (setting `recall_limit`, mission: 3).
-            deadline_s: seconds for everything (setting `recall_deadline_s`, mission: 2).
+            deadline_s: seconds for everything, above 0 up to 60 (setting `recall_deadline_s`, mission: 2).
 
         Returns:
             A `Recall`; what failed or was late is named in `degraded`, and the reply can go on without it.
 
         Raises:
-            InvalidInput: the message is empty or too long.
+            InvalidInput: the message is empty or too long, or an argument is out of its range.
         """
         text = require_text(message, "message")
         settings = self._resources.settings
         most = settings.recall_limit if limit is None else door.require_number(limit, "limit", 1, 20)
-        seconds = settings.recall_deadline_s if deadline_s is None else deadline_s
+        seconds = settings.recall_deadline_s if deadline_s is None else _require_deadline(deadline_s)
         earlier = recall.read_history(list(history)[-MAX_HISTORY:])
-        start = self._resources.database.clock.monotonic()
-        try:
-            async with asyncio.timeout(seconds):
-                space = await self._memory.find_space(self.name)
-        except Exception as error:
-            return Recall(text, (), (), PREFIX, "", (f"database: {error or 'no answer in time'}",), {})
-        if space is None:
-            return Recall(text, (), (), PREFIX, "", (), {})
-        left = seconds - (self._resources.database.clock.monotonic() - start)
+
+        async def find_space() -> SpaceRow | None:
+            return await self._memory.find_space(self.name)
+
         return await recall.prefetch(
-            self._resources, space, text, earlier, audience=self.audience, limit=most, deadline_s=left
+            self._resources, find_space, text, earlier, audience=self.audience, limit=most, deadline_s=seconds
         )
 
     async def capture(
@@ -337,9 +332,7 @@ class Space:
             "until": wanted.until,
             "before_date": before.source_date if before else None,
             "before_id": before.id if before else None,
-            "facets": [
-                *facet_keys(tags=wanted.tags, source=wanted.source, speaker=wanted.speaker, metadata=wanted.metadata)
-            ],
+            "facets": list(facets_of(wanted)),
             "limit": most,
         }
         row = space
@@ -440,6 +433,12 @@ class Space:
     @staticmethod
     def _operation(given: str | None) -> str:
         return str(uuid.uuid4()) if given is None else door.require_name(given, "operation_id")
+
+
+def _require_deadline(seconds: object) -> float:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MAX_DEADLINE_S:
+        raise InvalidInput("deadline_s", seconds, f"it has to be a number of seconds above 0, up to {MAX_DEADLINE_S}")
+    return float(seconds)
 
 
 async def _now(tx: SpaceTransaction) -> datetime:

@@ -231,7 +231,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a retrieval may return; every field is optional. `since` is inclusive, `until` exclusive, on source_date."""
+    """What a retrieval may return, as `door.require_filters` makes it; every field is optional.
+
+    `tags` and `speaker` are folded. `since` is inclusive, `until` exclusive, on source_date.
+    """
 
     tags: tuple[str, ...] = ()
     memory_type: MemoryType | None = None

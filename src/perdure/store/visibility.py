@@ -9,7 +9,6 @@ from psycopg import sql
 
 from perdure.rules.facets import facet_keys
 from perdure.store.ranking_sql import all_of
-from perdure.text.folding import fold
 from perdure.types import HIDDEN_TYPES, Filters
 
 FACET: Final = """
@@ -59,13 +58,8 @@ def state_conditions(filters: Filters) -> list[sql.Composable]:
 
 
 def facets_of(filters: Filters) -> tuple[str, ...]:
-    """The filters that memory_facets answers, one key each."""
-    return facet_keys(
-        tags=[fold(tag) for tag in filters.tags],
-        source=filters.source,
-        speaker=None if filters.speaker is None else fold(filters.speaker),
-        metadata=filters.metadata,
-    )
+    """The filters that memory_facets answers, one key each; their texts were folded at the door."""
+    return facet_keys(tags=filters.tags, source=filters.source, speaker=filters.speaker, metadata=filters.metadata)
 
 
 def filter_params(filters: Filters, audience: str | None, facets: Sequence[str]) -> dict[str, object]:
