@@ -57,8 +57,9 @@ def escaped(text: str) -> str:
 def render_memory(memory: Fenced) -> str:
     """One memory as one element; lines after its first are indented."""
     speaker = f' speaker="{_attribute(memory.speaker)}"' if memory.speaker else ""
+    name = _attribute(str(memory.id))
     return (
-        f'<memory id="{_attribute(str(memory.id))}" date="{memory.date.date().isoformat()}" source="{_attribute(memory.source)}"'
+        f'<memory id="{name}" date="{memory.date.date().isoformat()}" source="{_attribute(memory.source)}"'
         f' trust="{_attribute(memory.trust)}"{speaker}>{_INDENT.join(map(escaped, _lines(memory.text)))}</memory>'
     )
 
