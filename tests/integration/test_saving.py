@@ -200,6 +200,46 @@ async def test_updates_of_different_fields_at_once_all_take_effect(space: Space,
     assert "house" in seen.tags
 
 
+async def test_the_ranges_of_a_history_follow_each_other_from_the_day_it_came_in(space: Space) -> None:
+    stored = await space.save("The boiler was repaired", source_date="2020-01-01", entities=["boiler"])
+    assert isinstance(stored, Stored)
+    (memory_id,) = stored.ids
+    await space.update(memory_id, entities=["boiler", "cellar"])
+    await asyncio.gather(*(space.update(memory_id, salience=value) for value in (6, 7, 8, 9)), space.pin(memory_id))
+    await space.save("The boiler was repaired", tags=["house"])
+    entries = await space.history(memory_id)
+    assert [entry["action"] for entry in entries if entry["action"] != "update"] == ["pin", "merge"]
+    ends = [entry["valid_to"] for entry in entries]
+    assert [entry["valid_from"] for entry in entries] == [(await space.get(memory_id)).created_at, *ends[:-1]]
+    assert ends == sorted(ends)
+    assert entries[0]["state"]["entities"] == ["boiler"]
+    assert entries[1]["state"]["entities"] == ["boiler", "cellar"]
+    assert entries[-1]["state"]["tags"] == []
+    assert entries[-1]["state"]["pinned"] is True
+
+
+async def test_what_changes_nothing_leaves_no_history(space: Space) -> None:
+    stored = await space.save("The boiler was repaired", tags=["house"], salience=7)
+    assert isinstance(stored, Stored)
+    (memory_id,) = stored.ids
+    await space.pin(memory_id, pinned=False)
+    await space.update(memory_id, salience=7, tags=["house"])
+    await space.save("The boiler was repaired", tags=["House"], salience=3)
+    assert await space.history(memory_id) == ()
+    assert (await space.get(memory_id)).tags == ("house",)
+
+
+async def test_a_merged_long_text_is_merged_in_all_its_chunks(space: Space) -> None:
+    first = await space.save(LONG, tags=["river"], salience=4)
+    assert isinstance(first, Stored)
+    assert await space.save(LONG, tags=["road"], salience=8) == Merged(first.ids[0])
+    for memory_id in first.ids:
+        chunk = await space.get(memory_id)
+        assert (chunk.tags, chunk.salience) == (("river", "road"), 8)
+        assert len(await space.evidence(memory_id)) == 2
+    assert {hit.memory.id for hit in (await space.search("river", tags=["road"], limit=100)).hits} == set(first.ids)
+
+
 async def test_an_update_that_keeps_the_words_needs_no_embedder(space: Space, embedder: HashedEmbedder) -> None:
     stored = await space.save("The boiler was repaired")
     assert isinstance(stored, Stored)

@@ -74,7 +74,7 @@ def document_text(draft: Draft, piece: str) -> str:
 
 
 def chunk_of(draft: Draft, piece: str, vector: Matrix | None, *, whole: bool, last: bool) -> NewMemory:
-    """One chunk of a draft. `whole`: it stands for the whole text where duplicates are looked for; `last`: it ends it."""
+    """One chunk of a draft. `whole`: duplicates of the draft's text are looked for by it; `last`: it ends the text."""
     found = analyse(piece)
     return NewMemory(
         summary=piece,

@@ -115,7 +115,8 @@ async def pin_memory(
     async def write(tx: SpaceTransaction) -> None:
         await lock_space(tx)
         await require_row(tx, space, memory_id, audience)
-        await pin(tx, await siblings(tx, [memory_id], space.name), pinned=pinned)
+        rows = await read_rows(tx, space.name, await siblings(tx, [memory_id], space.name))
+        await pin(tx, list(rows.values()), "user", pinned=pinned)
 
     await resources.database.in_space(space.id, write)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perdure.resources import Resources
+from perdure.store.changes import merge_into
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import NewText, find_duplicates, insert_texts, merge_into, read_rows
+from perdure.store.memories import NewText, chunk_ids, find_duplicates, insert_texts, read_rows
 from perdure.store.spaces import SpaceRow, lock_space, set_family
 from perdure.types import Merged, Stored
 
@@ -37,7 +38,7 @@ async def write_texts(
             outcomes.append(Stored(stored[text.key]))
             continue
         memory_id = known[text.key] if text.key in known else stored[text.key][0]
-        row = (await read_rows(tx, space.name, [memory_id]))[memory_id]
-        await merge_into(tx, row, text)
+        rows = await read_rows(tx, space.name, await chunk_ids(tx, [memory_id]))
+        await merge_into(tx, [rows[each] for each in sorted(rows)], text)
         outcomes.append(Merged(memory_id))
     return outcomes

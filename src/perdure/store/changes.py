@@ -14,13 +14,16 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.memories import (
     MemoryRow,
     NewMemory,
+    NewText,
+    add_evidence,
     chunk_sketches,
     delete_vectors,
     insert_vectors,
     read_rows,
 )
-from perdure.store.postings import Postings, delete_postings, insert_postings
+from perdure.store.postings import Postings, add_facets, delete_postings, insert_postings
 from perdure.store.sketches import signature
+from perdure.text import fold
 
 CHANGE_MEMORY: Final = """
     UPDATE memories
@@ -51,11 +54,25 @@ PIN: Final = """
     UPDATE memory_state SET pinned = %(pinned)s WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s)
 """
 
+RAISE_SALIENCE: Final = """
+    UPDATE memory_state SET salience = least(10, %(salience)s::real)
+    WHERE space_id = %(space_id)s AND memory_id = %(id)s AND salience < least(10, %(salience)s::real)
+"""
+
+SET_TAGS: Final = """
+    UPDATE memories SET tags = %(tags)s WHERE space_id = %(space_id)s AND id = %(id)s
+"""
+
+# The ranges of a memory follow each other without a gap: each begins where the one before ended, the first one when the
+# memory came in. `greatest`, because a writer that waited for the space's lock began before the one it waited for.
 INSERT_HISTORY: Final = """
     INSERT INTO memory_history (space_id, memory_id, action, changed_at, changed_by, reason, summary, state,
                                 valid_from, valid_to)
-    VALUES (%(space_id)s, %(memory_id)s, %(action)s, %(now)s, %(changed_by)s, %(reason)s, %(summary)s, %(state)s,
-            %(valid_from)s, %(now)s)
+    SELECT %(space_id)s, %(memory_id)s, %(action)s, %(now)s, %(changed_by)s, %(reason)s, %(summary)s, %(state)s,
+           b.begun, greatest(b.begun, %(now)s)
+    FROM (SELECT coalesce(max(h.valid_to), %(created_at)s) AS begun
+          FROM memory_history h
+          WHERE h.space_id = %(space_id)s AND h.memory_id = %(memory_id)s) AS b
 """
 
 READ_HISTORY: Final = """
@@ -84,17 +101,22 @@ DELETE_MEMORIES: Final = """
 
 
 async def write_history(tx: SpaceTransaction, row: MemoryRow, action: str, changed_by: str, reason: str = "") -> None:
-    """Keeps what a memory was until now."""
+    """Keeps what a memory was until now: its words, and all else of it that can change."""
     memory = row.memory
     state = {
         "memory_type": memory.memory_type,
         "salience": memory.salience,
         "usefulness": memory.usefulness,
         "confidence": memory.confidence,
+        "retrieval_count": memory.retrieval_count,
         "tags": list(memory.tags),
+        "entities": list(memory.entities),
         "metadata": dict(memory.metadata),
         "pinned": memory.pinned,
+        "related_ids": list(memory.related_ids),
         "superseded_by": memory.superseded_by,
+        "superseded_at": memory.superseded_at.isoformat() if memory.superseded_at else None,
+        "superseded_reason": memory.superseded_reason,
     }
     await tx.execute(
         INSERT_HISTORY,
@@ -105,7 +127,7 @@ async def write_history(tx: SpaceTransaction, row: MemoryRow, action: str, chang
             "reason": reason,
             "summary": memory.summary,
             "state": Jsonb(state),
-            "valid_from": memory.source_date,
+            "created_at": memory.created_at,
         },
     )
 
@@ -159,8 +181,32 @@ async def change_text(
     await insert_vectors(tx, family_id, [(memory_id, after.vector)])
 
 
-async def pin(tx: SpaceTransaction, ids: Sequence[int], *, pinned: bool) -> None:
-    await tx.execute(PIN, {"ids": list(ids), "pinned": pinned})
+async def pin(tx: SpaceTransaction, rows: Sequence[MemoryRow], changed_by: str, *, pinned: bool) -> None:
+    """Pins or unpins memories, with a row of history for each one that wasn't so already."""
+    changing = [row for row in rows if row.memory.pinned is not pinned]
+    for row in changing:
+        await write_history(tx, row, "pin" if pinned else "unpin", changed_by)
+    await tx.execute(PIN, {"ids": [row.memory.id for row in changing], "pinned": pinned})
+
+
+async def merge_into(tx: SpaceTransaction, rows: Sequence[MemoryRow], text: NewText) -> None:
+    """An exact duplicate of a text arrived: tags and evidence are united, salience is the greater of both.
+
+    `rows` are all chunks of the stored text; each one that changes gets a row of history.
+    """
+    first = text.chunks[0]
+    tag_keys = [key for key in first.facets if key.startswith("tag:")]
+    for row in rows:
+        memory_id = row.memory.id
+        known = {fold(tag) for tag in row.memory.tags}
+        added = [tag for tag in first.tags if fold(tag) not in known]
+        if added:
+            await tx.execute(SET_TAGS, {"id": memory_id, "tags": [*row.memory.tags, *added]})
+            await add_facets(tx, memory_id, tag_keys)
+        raised = await tx.execute(RAISE_SALIENCE, {"id": memory_id, "salience": first.salience})
+        if added or raised:
+            await write_history(tx, row, "merge", first.source)
+    await add_evidence(tx, [(row.memory.id, item) for row in rows for item in first.evidence])
 
 
 async def erase(tx: SpaceTransaction, rows: Sequence[MemoryRow], postings: Sequence[Postings]) -> None:

@@ -1,4 +1,4 @@
-"""The stream itself: adding, merging, reading, changing and erasing memories.
+"""The stream itself: adding and reading memories; changes.py has the rest.
 
 Adding expects the space's lock (`spaces.lock_space`), so that check and write are one step for every writer.
 """
@@ -15,7 +15,7 @@ from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from perdure.store.database import SpaceTransaction
-from perdure.store.postings import Postings, add_facets, insert_postings
+from perdure.store.postings import Postings, insert_postings
 from perdure.store.sketches import signature, sketches
 from perdure.types import Evidence, MemoryType, StoredMemory, Trust
 
@@ -90,15 +90,6 @@ FIND_BY_EVIDENCE: Final = """
     SELECT memory_id, external_id
     FROM memory_evidence
     WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND external_id IS NOT NULL
-"""
-
-MERGE_STATE: Final = """
-    UPDATE memory_state SET salience = greatest(salience, least(10, %(salience)s::real))
-    WHERE space_id = %(space_id)s AND memory_id = %(id)s
-"""
-
-SET_TAGS: Final = """
-    UPDATE memories SET tags = %(tags)s WHERE space_id = %(space_id)s AND id = %(id)s
 """
 
 READ_MEMORIES: Final = """
@@ -293,24 +284,16 @@ async def read_rows(tx: SpaceTransaction, space: str, ids: Sequence[int]) -> dic
 async def siblings(tx: SpaceTransaction, ids: Sequence[int], space: str) -> list[int]:
     """These ids and every chunk of the same texts."""
     rows = await read_rows(tx, space, ids)
-    roots = sorted({row.memory.chunk_of or row.memory.id for row in rows.values()})
-    return sorted(row["id"] for row in await tx.fetch_all(READ_SIBLINGS, {"roots": roots}))
+    return await chunk_ids(tx, sorted({row.memory.chunk_of or row.memory.id for row in rows.values()}))
+
+
+async def chunk_ids(tx: SpaceTransaction, roots: Sequence[int]) -> list[int]:
+    """The ids of all chunks of these texts, each named by its first chunk; in order."""
+    return sorted(row["id"] for row in await tx.fetch_all(READ_SIBLINGS, {"roots": list(roots)}))
 
 
 async def list_ids(tx: SpaceTransaction, params: Mapping[str, object]) -> list[int]:
     return [row["id"] for row in await tx.fetch_all(LIST_MEMORIES, params)]
-
-
-async def merge_into(tx: SpaceTransaction, row: MemoryRow, text: NewText) -> None:
-    """An exact duplicate arrived: tags and evidence are united, salience is the greater of both."""
-    first = text.chunks[0]
-    known = set(row.memory.tags)
-    added = tuple(tag for tag in first.tags if tag not in known)
-    if added:
-        await tx.execute(SET_TAGS, {"id": row.memory.id, "tags": [*row.memory.tags, *added]})
-        await add_facets(tx, row.memory.id, [key for key in first.facets if key.startswith("tag:")])
-    await tx.execute(MERGE_STATE, {"id": row.memory.id, "salience": first.salience})
-    await add_evidence(tx, [(row.memory.id, item) for item in first.evidence])
 
 
 async def delete_vectors(tx: SpaceTransaction, ids: Sequence[int]) -> None:
