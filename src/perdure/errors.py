@@ -7,6 +7,9 @@ code (2 for `InvalidInput` and `ConfigurationError`, 1 for the rest).
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
 _SHOWN_CHARS = 80
 
 
@@ -14,6 +17,16 @@ def shown(value: object) -> str:
     """A short printable form of a rejected value: at most 80 characters, control characters escaped."""
     text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
+
+
+def without_words(error: BaseException) -> str:
+    """Class, SQLSTATE and place of an error, for logs: its message may quote a memory, a row or a password."""
+    text = type(error).__name__
+    state = getattr(error, "sqlstate", None)
+    if isinstance(state, str):
+        text += f" (SQLSTATE {state})"
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{text} at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else text
 
 
 class PerdureError(Exception):

@@ -46,16 +46,17 @@ class Measured:
 async def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     embedder = open_embedder("local", cache_dir=tmp_path_factory.mktemp("cache"))
     noise = NoiseLevel(embedder)
+    await noise.load()
     vectors = {kind: await embedder.embed([item[kind] for item in ITEMS], "document") for kind in ("text", *CLASSES)}
     questions = await embedder.embed([item["question"] for item in ITEMS], "query")
     small_talk = await embedder.embed(DATA["small_talk"], "query")
-    levels = [np.array([await noise.of(query) for query in queries]) for queries in (questions, small_talk)]
+    levels = [np.array([noise.of(query) for query in queries]) for queries in (questions, small_talk)]
     memories = await embedder.embed([memory for memory, _ in DATA["short"]], "document")
     short = await embedder.embed([question for _, question in DATA["short"]], "query")
     elsewhere = await embedder.embed(DATA["elsewhere"], "query")
     above = [
-        (short * memories).sum(1) - [await noise.of(query) for query in short],
-        (elsewhere @ memories.T).max(1) - [await noise.of(query) for query in elsewhere],
+        (short * memories).sum(1) - [noise.of(query) for query in short],
+        (elsewhere @ memories.T).max(1) - [noise.of(query) for query in elsewhere],
     ]
     await embedder.close()
     return Measured(vectors, questions, small_talk, *levels, *above)

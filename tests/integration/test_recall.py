@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 
+import psycopg
 import pytest
 
 from perdure import InvalidInput, Memory, Space
@@ -102,6 +104,76 @@ async def test_an_embedder_that_hangs_costs_the_deadline_and_no_more(filled: Spa
     assert recall.degraded[0].startswith("embedding")
     embedder.hang_s = 0
     assert (await filled.recall("When does the landlord raise the rent?")).memories
+
+
+async def test_an_embedder_that_ignores_its_cancellation_costs_the_deadline_and_no_more(
+    filled: Space, embedder: HashedEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stubborn(texts, kind):
+        until = time.perf_counter() + 3
+        while (left := until - time.perf_counter()) > 0:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(left)
+
+    monkeypatch.setattr(embedder, "embed", stubborn)
+    start = time.perf_counter()
+    recall = await filled.recall("When does the landlord raise the rent?", deadline_s=0.3)
+    assert time.perf_counter() - start < 1
+    assert recall.degraded == ("embedding: no answer within 0.3 s",)
+
+
+async def test_an_embedder_that_takes_most_of_the_deadline_for_each_request_still_recalls(urls, filled: Space) -> None:
+    slow = HashedEmbedder()
+    slow.hang_s = 0.6
+    async with open_memory(urls, slow) as memory:
+        for _ in range(3):
+            recall = await memory.space(filled.name).recall("When does the landlord raise the rent?", deadline_s=1)
+            assert (recall.degraded, len(recall.memories)) == ((), 1)
+
+
+async def test_without_the_gate_small_talk_is_never_embedded(urls, filled: Space) -> None:
+    embedder = HashedEmbedder()
+    async with open_memory(urls, embedder, relevance_gate=False) as memory:
+        await memory.space(filled.name).recall("What about the rent?")
+        await asyncio.sleep(0)
+        assert embedder.calls == 1
+
+
+async def test_a_space_that_cannot_be_looked_up_is_flagged_and_logged_without_its_row(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(_name: str) -> None:
+        raise psycopg.errors.UniqueViolation("Key (name)=(a secret) already exists.")
+
+    monkeypatch.setattr(memory, "find_space", broken)
+    recall = await memory.space("anyone").recall("When does the landlord raise the rent?")
+    assert recall.degraded == ("database: UniqueViolation",)
+    assert "UniqueViolation (SQLSTATE 23505) at test_recall.py" in caplog.text
+    assert "a secret" not in caplog.text
+
+
+async def test_a_failure_that_quotes_a_memory_is_logged_without_the_quote(
+    filled: Space, embedder: HashedEmbedder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(texts, kind):
+        raise ValueError(f"can't embed {texts}")
+
+    monkeypatch.setattr(embedder, "embed", broken)
+    recall = await filled.recall("When does the landlord raise the rent?")
+    assert recall.degraded == ("embedding: ValueError",)
+    assert "ValueError at test_recall.py" in caplog.text
+    assert "landlord" not in caplog.text
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 61, float("nan"), float("inf"), "1", True])
+async def test_a_deadline_out_of_its_range_is_refused(filled: Space, seconds: object) -> None:
+    with pytest.raises(InvalidInput, match="deadline_s"):
+        await filled.recall("And the rent?", deadline_s=seconds)
+
+
+async def test_a_history_that_is_none_is_refused(filled: Space) -> None:
+    with pytest.raises(InvalidInput, match="history"):
+        await filled.recall("And the rent?", history=["abc"])
 
 
 async def test_a_database_that_hangs_costs_the_deadline_and_no_more(filled: Space, memory: Memory) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import pytest
 
 from perdure.embedding import open_embedder
 from perdure.embedding.families import E5, QUERY_TASK, known_calibration, known_family
-from perdure.embedding.noise import NoiseLevel
+from perdure.embedding.noise import SMALL_TALK, NoiseLevel
 from perdure.embedding.port import checked, readable
 from perdure.errors import ConfigurationError, EmbeddingFailed, InvalidInput
 from tests.doubles.embedder import HashedEmbedder
@@ -101,8 +102,9 @@ def test_prefixes_are_part_of_the_bundled_family() -> None:
 async def test_a_query_is_noise_below_its_own_nearness_to_small_talk() -> None:
     embedder = HashedEmbedder(256)
     noise = NoiseLevel(embedder)
+    await noise.load()
     greeting, question = await embedder.embed(["thanks a lot, see you tomorrow", "peanut allergy of Maria"], "query")
-    assert await noise.of(greeting) > await noise.of(question) + 0.1
+    assert noise.of(greeting) > noise.of(question) + 0.1
 
 
 async def test_small_talk_is_embedded_once_and_its_failure_falls_back_on_the_fixed_level() -> None:
@@ -111,9 +113,42 @@ async def test_small_talk_is_embedded_once_and_its_failure_falls_back_on_the_fix
     noise = NoiseLevel(embedder)
     embedder.outage = True
     assert embedder.calibration is not None
-    assert await noise.of(query) == embedder.calibration.noise_level
+    await noise.load()
+    assert noise.of(query) == embedder.calibration.noise_level
     embedder.outage = False
-    await noise.of(query)
+    await noise.load()
+    assert noise.of(query) != embedder.calibration.noise_level
     calls = embedder.calls
-    await noise.of(query)
+    await noise.load()
+    noise.of(query)
     assert embedder.calls == calls
+
+
+async def test_a_turn_does_not_wait_for_small_talk_and_its_end_does_not_stop_it() -> None:
+    embedder = HashedEmbedder(256)
+    (query,) = await embedder.embed(["peanut allergy"], "query")
+    embedder.hang_s = 0.05
+    noise = NoiseLevel(embedder)
+    assert embedder.calibration is not None
+
+    async def turn() -> float:
+        return noise.of(query)
+
+    calls = embedder.calls
+    first = [await asyncio.create_task(turn()) for _ in range(3)]
+    assert first == [embedder.calibration.noise_level] * 3
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(noise.load(), 0.01)
+    await noise.load()
+    assert embedder.calls == calls + len(SMALL_TALK)
+    assert noise.of(query) != embedder.calibration.noise_level
+
+
+async def test_small_talk_that_never_comes_does_not_hold_up_closing() -> None:
+    embedder = HashedEmbedder(256)
+    (query,) = await embedder.embed(["peanut allergy"], "query")
+    embedder.hang_s = 30
+    noise = NoiseLevel(embedder)
+    noise.of(query)
+    async with asyncio.timeout(1):
+        await noise.close()

@@ -79,10 +79,18 @@ class Call:
 
 
 async def warm_up(memory: Memory) -> None:
-    """Loads the model, if it is one of this process; what fails here is reported by the call that needs it."""
+    """Loads a model of this process, and what the relevance gate compares with, as one command has only one turn.
+
+    What fails here is reported by the call that needs it.
+    """
+    resources = memory.resources
     if memory.settings.embedder != "openai":
         with suppress(PerdureError):
-            await memory.resources.embedder.embed(["warm"], "query")
+            await resources.embedder.embed(["warm"], "query")
+    if memory.settings.relevance_gate:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(memory.settings.recall_deadline_s):
+                await resources.noise.load()
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

@@ -8,11 +8,12 @@ languages (figures in docs/embedding.md).
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import numpy as np
 
 from perdure.embedding.port import Embedder, Matrix
-from perdure.errors import PerdureError
+from perdure.errors import without_words
 
 SMALL_TALK = (
     "Hi, how are you?",
@@ -33,30 +34,50 @@ SMALL_TALK = (
 )
 
 
+log = logging.getLogger("perdure.embedding")
+
+
 class NoiseLevel:
-    """The noise level of one embedder's queries. Small talk is embedded once, at first use."""
+    """The noise level of one embedder's queries. Small talk is embedded once, beside the turns and never inside one."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._middle: Matrix | None = None
-        self._lock = asyncio.Lock()
+        self._loading: asyncio.Task[None] | None = None
 
-    async def of(self, query: Matrix) -> float:
-        """The cosine to `query` (a unit vector) above which a memory may be injected.
+    def of(self, query: Matrix) -> float:
+        """The cosine to `query` (a unit vector) above which a memory may be injected. Waits for nothing.
 
-        For a family without a calibration it is small talk's own cosine. Falls back on the family's fixed level, and
-        then on none, when small talk cannot be embedded now.
+        For a family without a calibration it is small talk's own cosine. Until small talk is embedded, which the first
+        call starts, it is the family's fixed level, or none for a family without a calibration.
         """
         calibration = self._embedder.calibration
-        try:
-            small_talk = float(query @ await self._small_talk())
-        except PerdureError:
+        if self._middle is None:
+            self._start()
             return calibration.noise_level if calibration else -1.0
+        small_talk = float(query @ self._middle)
         return calibration.noise_beside(small_talk) if calibration else small_talk
 
-    async def _small_talk(self) -> Matrix:
-        async with self._lock:
-            if self._middle is None:
-                middle = (await self._embedder.embed(SMALL_TALK, "document")).mean(0)
-                self._middle = np.asarray(middle / np.linalg.norm(middle), np.float32)
-            return self._middle
+    async def load(self) -> None:
+        """Waits until small talk is embedded, or has failed to be; the next use then tries again."""
+        if self._middle is None:
+            await asyncio.shield(self._start())
+
+    async def close(self) -> None:
+        """Ends what is under way."""
+        if self._loading is not None:
+            self._loading.cancel()
+            await asyncio.wait({self._loading}, timeout=1)
+
+    def _start(self) -> asyncio.Task[None]:
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.create_task(self._embed(), name="perdure-small-talk")
+        return self._loading
+
+    async def _embed(self) -> None:
+        try:
+            middle = (await self._embedder.embed(SMALL_TALK, "document")).mean(0)
+        except Exception as error:
+            log.info("small talk could not be embedded: %s", without_words(error))
+            return
+        self._middle = np.asarray(middle / np.linalg.norm(middle), np.float32)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from perdure.context import PREFIX, render_tail
-from perdure.errors import PerdureError
+from perdure.errors import InvalidInput, PerdureError, without_words
+from perdure.recall.deadline import within
 from perdure.recall.retrieval import Question, configured_profile, question, retrieve
 from perdure.resources import Resources
 from perdure.rules.gate import Candidate, is_rare, passes
@@ -26,9 +26,14 @@ log = logging.getLogger("perdure.recall")
 
 
 def read_history(history: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
-    """(role, text) of chat messages as hosts keep them; content may be a list of parts, of which text counts."""
+    """(role, text) of chat messages as hosts keep them; content may be a list of parts, of which text counts.
+
+    Raises InvalidInput for what is no chat message.
+    """
     messages: list[tuple[str, str]] = []
     for message in history:
+        if not isinstance(message, Mapping):
+            raise InvalidInput("history", message, "it has to be a list of messages with `role` and `content`")
         content = message.get("content") or ""
         if not isinstance(content, str):
             parts = content if isinstance(content, Sequence) else []
@@ -39,7 +44,7 @@ def read_history(history: Sequence[Mapping[str, object]]) -> list[tuple[str, str
 
 async def prefetch(
     resources: Resources,
-    space: SpaceRow,
+    find_space: Callable[[], Awaitable[SpaceRow | None]],
     message: str,
     history: Sequence[tuple[str, str]],
     *,
@@ -50,44 +55,53 @@ async def prefetch(
     """The memories to inject for one turn; never later than the deadline, and empty and flagged where something failed.
 
     The vector comes from the trajectory (the last three user messages and this one), words and entities from this
-    message alone. Writes nothing.
+    message alone. Writes nothing; where `find_space` finds none, there is nothing to recall.
     """
     clock = resources.database.clock
     start = clock.monotonic()
     timings: dict[str, float] = {}
-    hits: list[Hit] = []
-    pending: list[PendingItem] = []
-    degraded: list[str] = []
+    part = "database"
 
     def lap(name: str, since: float) -> None:
         timings[name] = round((clock.monotonic() - since) * 1000, 2)
 
-    part = "embedding"
+    async def turn() -> tuple[str, list[Hit], list[PendingItem]]:
+        nonlocal part
+        space = await find_space()
+        if space is None:
+            return "UTC", [], []
+        part, since = "embedding", clock.monotonic()
+        # Trajectory and latest message in one request: later consumers of this turn share the second vector.
+        texts = list(dict.fromkeys([trajectory(history, message, cut=truncate_chars), message]))
+        vectors = await resources.embedder.embed(texts, "query")
+        noise = resources.noise.of(vectors[0]) if resources.settings.relevance_gate else None
+        lap("embedding", since)
+        part, since = "database", clock.monotonic()
+        asked = question(message, vectors[0])
+        remaining = deadline_s - (clock.monotonic() - start)
+        hits, pending = await _look_up(
+            resources, space, asked, audience=audience, limit=limit, noise=noise, timeout_s=max(remaining, 0.001)
+        )
+        lap("database", since)
+        return space.time_zone, hits, pending
+
+    time_zone = "UTC"
+    hits: list[Hit] = []
+    pending: list[PendingItem] = []
+    degraded: tuple[str, ...] = ()
     try:
-        async with asyncio.timeout(deadline_s):
-            # Trajectory and latest message in one request: later consumers of this turn share the second vector.
-            texts = list(dict.fromkeys([trajectory(history, message, cut=truncate_chars), message]))
-            vectors = await resources.embedder.embed(texts, "query")
-            noise = await resources.noise.of(vectors[0])
-            lap("embedding", start)
-            part, since = "database", clock.monotonic()
-            asked = question(message, vectors[0])
-            remaining = deadline_s - (clock.monotonic() - start)
-            hits, pending = await _look_up(
-                resources, space, asked, audience=audience, limit=limit, noise=noise, timeout_s=max(remaining, 0.001)
-            )
-            lap("database", since)
+        time_zone, hits, pending = await within(deadline_s, turn())
     except TimeoutError:
-        degraded.append(f"{part}: no answer within {deadline_s:g} s")
+        degraded = (f"{part}: no answer within {deadline_s:g} s",)
     except PerdureError as error:
-        degraded.append(f"{part}: {error.message}")
+        degraded = (f"{part}: {error.message}",)
     except Exception as error:
         # The reply must go on whatever happens here; the flag and the log say that something is wrong.
-        log.exception("recall failed in %s", part)
-        degraded.append(f"{part}: {type(error).__name__}")
+        log.error("recall failed in the %s: %s", part, without_words(error))  # noqa: TRY400 - tracebacks quote messages
+        degraded = (f"{part}: {type(error).__name__}",)
     lap("total", start)
-    tail = render_tail(hits, pending, space.time_zone)
-    return Recall(message, tuple(hits), tuple(pending), PREFIX, tail, tuple(degraded), timings)
+    tail = render_tail(hits, pending, time_zone)
+    return Recall(message, tuple(hits), tuple(pending), PREFIX, tail, degraded, timings)
 
 
 async def _look_up(
@@ -97,7 +111,7 @@ async def _look_up(
     *,
     audience: str | None,
     limit: int,
-    noise: float,
+    noise: float | None,
     timeout_s: float,
 ) -> tuple[list[Hit], list[PendingItem]]:
     async def read(tx: SpaceTransaction) -> tuple[list[Hit], list[PendingItem]]:
@@ -113,7 +127,7 @@ async def _look_up(
             profile=configured_profile(resources),
         )
         waiting = await recent_pending(tx, audience, PENDING_LOOKED_AT)
-        if resources.settings.relevance_gate:
+        if noise is not None:
             hits = [hit for hit in hits if _may_enter(asked, hit, ranked, noise)]
         return hits, _matching(asked, waiting)
 
