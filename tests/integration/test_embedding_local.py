@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -36,6 +37,18 @@ async def main():
     print(found[0, :4].tolist())
     await embedder.close()
 asyncio.run(main())
+"""
+SOCKETS = """
+import os
+assert "onnxruntime" in sys.modules
+open_sockets = set()
+for handle in Path("/proc/self/fd").iterdir():
+    try:
+        open_sockets.add(os.readlink(handle).removeprefix("socket:[").removesuffix("]"))
+    except OSError:
+        pass  # the directory's own handle
+lines = [line for kind in ("tcp", "tcp6", "udp", "udp6") for line in open(f"/proc/self/net/{kind}")]
+print("network sockets:", [line for line in lines if line.split()[9] in open_sockets])
 """
 
 
@@ -243,6 +256,24 @@ async def test_a_processor_that_computes_the_fast_form_wrongly_gets_the_exact_on
     assert (await other.embed(TEXTS[:2], "document") * expected).sum(1).min() >= 0.999
     await other.close()
     assert (tmp_path / "e5" / "e5-1-exact.onnx").is_file()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at the process as Linux shows it")
+def test_nothing_is_sent_anywhere_and_nothing_of_others_is_left_at_home(tmp_path: Path) -> None:
+    """ONNX Runtime would make a device id and a database at home, and connect to its maker."""
+    home = tmp_path / "home"
+    home.mkdir()
+    ours = ("ORT_", "XDG_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)} | {"HOME": str(home)}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM + SOCKETS, str(home / "models")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "network sockets: []"
+    assert [path.name for path in home.iterdir()] == ["models"]
 
 
 def test_another_weight_file_is_refused(tmp_path: Path) -> None:

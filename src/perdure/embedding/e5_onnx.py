@@ -21,6 +21,7 @@ import numpy as np
 from perdure.embedding.e5_graph import MASK, PROBES, RESULT, STATES, Form, Peaks, exact_graph, fast_graph
 from perdure.embedding.e5_numpy import Encoder, Floats, NumpyNetwork
 from perdure.embedding.e5_weights import SHA256, Weights, verify
+from perdure.embedding.telemetry import switch_off_telemetry
 
 if TYPE_CHECKING:
     from perdure.embedding.e5_tokens import Tokens
@@ -47,6 +48,7 @@ class OnnxNetwork:
     """The layers as a session of ONNX Runtime."""
 
     def __init__(self, graph: bytes) -> None:
+        switch_off_telemetry()
         import onnxruntime  # noqa: PLC0415
 
         options = onnxruntime.SessionOptions()

@@ -15,6 +15,7 @@ import numpy as np
 
 from perdure.embedding.families import USE, USE_CALIBRATION, known_calibration, known_family
 from perdure.embedding.port import Kind, Matrix, OneThread, checked, readable
+from perdure.embedding.telemetry import switch_off_telemetry
 from perdure.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, PerdureError
 from perdure.rules.calibration import Calibration
 from perdure.types import Family
@@ -99,14 +100,19 @@ def open_fastembed(model: str, dimensions: int | None, cache: Path) -> InProcess
     family = known_family("fastembed", model, dimensions or _fastembed_dimensions(model))
 
     def load() -> Encode:
-        engine: Any = import_module("fastembed").TextEmbedding(model_name=model, cache_dir=str(cache), threads=1)
+        engine: Any = _fastembed().TextEmbedding(model_name=model, cache_dir=str(cache), threads=1)
         return lambda texts: engine.embed(texts, batch_size=_BATCH)
 
     return InProcessEmbedder(family, known_calibration(family), load)
 
 
+def _fastembed() -> Any:
+    switch_off_telemetry()
+    return import_module("fastembed")
+
+
 def _fastembed_dimensions(model: str) -> int:
-    supported: list[dict[str, Any]] = import_module("fastembed").TextEmbedding.list_supported_models()
+    supported: list[dict[str, Any]] = _fastembed().TextEmbedding.list_supported_models()
     for entry in supported:
         if str(entry["model"]).casefold() == model.casefold():
             return int(entry["dim"])
