@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from perdure.errors import Conflict
@@ -38,6 +38,10 @@ class Exchange:
     conversation_id: str
     occurred_at: datetime | None
     recalled_ids: tuple[int, ...] = ()
+
+    def asked(self) -> dict[str, object]:
+        """What makes a repeated call the same: all that was said, but not what a recall, which may differ, brought."""
+        return asdict(self) | {"recalled_ids": ()}
 
     def payload(self) -> dict[str, object]:
         return {
@@ -80,7 +84,7 @@ async def enqueue_exchange(tx: SpaceTransaction, exchange: Exchange, operation_i
     Raises:
         Conflict: the operation id was used before for something else.
     """
-    fingerprint = operation_fingerprint("capture", exchange.payload(), exchange.conversation_id, exchange.audience)
+    fingerprint = operation_fingerprint("capture", exchange.asked())
     if not await remember_operation(tx, operation_id, fingerprint, {}):
         return await first_outcome(tx, operation_id, fingerprint)
     queue_id = await enqueue(
