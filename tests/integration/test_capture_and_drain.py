@@ -72,6 +72,24 @@ async def test_a_replayed_capture_returns_the_first_outcome_even_after_the_drain
         await space.capture(user="Coffee after all", operation_id="op-1")
 
 
+async def test_a_capture_repeated_with_another_recall_is_the_same_capture(space: Space) -> None:
+    await space.save("Ada moved to Lisbon in May")
+    recall = await space.recall("Where does Ada live, Lisbon?")
+    assert recall.ids
+    first = await space.capture(user="Where?", assistant="In Lisbon", recall=recall, operation_id="op-1")
+    assert await space.capture(user="Where?", assistant="In Lisbon", operation_id="op-1") == first
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"speaker": "Bob"}, {"conversation_id": "c2"}, {"occurred_at": "2026-01-01"}, {"tools": [{"content": "x"}]}],
+)
+async def test_an_operation_id_stands_for_all_that_was_said(space: Space, other: dict[str, object]) -> None:
+    await space.capture(user="Tea, not coffee", speaker="Ada", operation_id="op-1")
+    with pytest.raises(Conflict):
+        await space.capture(**{"user": "Tea, not coffee", "speaker": "Ada", "operation_id": "op-1"} | other)
+
+
 @pytest.mark.parametrize("user", ["👍", "...", "", None, "  "])
 async def test_an_exchange_without_a_letter_or_digit_is_nothing(memory: Memory, space: Space, user: str | None) -> None:
     assert isinstance(await space.capture(user=user), Nothing)
@@ -139,6 +157,17 @@ async def test_a_poisoned_exchange_moves_to_failed_operations_after_its_third_fa
     assert (last.failed, last.waiting) == (1, 0)
     assert set(await texts(space)) == {"elsewhere", "after the bad one"}
     assert (await space.stats()).failed == 1
+
+
+async def test_a_poisoned_exchange_of_no_conversation_holds_up_no_other(space: Space, embedder: HashedEmbedder) -> None:
+    embedder.poison = "POISON"
+    await space.capture(user="this one is POISON")
+    for number in range(40):  # more than one batch
+        await space.capture(user=f"unnamed number {number}")
+    report = await space.drain()
+    assert (report.done, report.failed, report.waiting) == (40, 0, 1)
+    await space.capture(user="said after that")
+    assert (await space.drain()).done == 1
 
 
 async def test_two_workers_share_a_queue_without_a_double_and_keep_the_order_of_a_conversation(

@@ -135,7 +135,8 @@ async def _settle(
     done = failed = 0
     blocked: set[str] = set()
     for row in rows:
-        if row.conversation_id in blocked:
+        # Exchanges that name no conversation don't follow each other.
+        if row.conversation_id and row.conversation_id in blocked:
             await _give_back(resources, space, holder, [row], "waits for an earlier exchange of its conversation")
             continue
         try:

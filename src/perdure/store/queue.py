@@ -2,7 +2,8 @@
 
 States of a row: ready (no lease), leased (`lease_until` ahead), done (gone, in the transaction that stored its
 memories). Within one conversation the order of capture is kept: a row is claimable only together with everything before
-it. Claiming holds the space's lock for a moment, so that two workers cannot take neighbouring rows of a conversation.
+it. An exchange of no named conversation ('') waits for no other. Claiming holds the space's lock for a moment, so that
+two workers cannot take neighbouring rows of a conversation.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ CLAIM: Final = """
               SELECT FROM pending_triage e
               WHERE e.space_id = %(space_id)s
                 AND e.conversation_id = p.conversation_id
+                AND p.conversation_id <> ''
                 AND e.id < p.id
                 AND (e.not_before > %(now)s OR e.lease_until > %(now)s))
         ORDER BY p.id
