@@ -6,38 +6,75 @@ Library, command line and servers come in here, so that a bad value is the same 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
-from typing import TypedDict, TypeVar, Unpack
+from functools import lru_cache
+from typing import Final, TypedDict, TypeVar, Unpack
 from zoneinfo import ZoneInfo
+
+import regex
 
 from perdure.errors import InvalidInput
 from perdure.rules.salience import ACCEPTED, read_salience
 from perdure.text import clean, fold, require_text
 from perdure.types import Filters, MemoryType
 
-MAX_NAME_BYTES = 200
-MAX_TAGS = 32
-MAX_TAG_BYTES = 100
-MAX_METADATA_BYTES = 16 * 1024
-MAX_ID = 2**63 - 1
-FIRST_YEAR = 1900
-LAST_YEAR = 2200
+MAX_NAME_BYTES: Final = 200
+"""The longest name of a space, an audience, a speaker, a conversation, an import or an operation, in bytes of UTF-8."""
+
+MAX_EXTERNAL_ID_BYTES: Final = 1024
+"""The longest id that a source gives a message; a mail's Message-ID fits, which may fill a line of 998 characters."""
+
+MAX_SOURCE_BYTES: Final = MAX_NAME_BYTES + len("import:")
+"""The longest source of a memory, and the longest conversation: a file without conversations is one of its own."""
+
+MAX_TAGS: Final = 32
+MAX_TAG_BYTES: Final = 100
+MAX_METADATA_BYTES: Final = 16 * 1024
+MAX_METADATA_KEY_BYTES: Final = 200
+MAX_METADATA_DEPTH: Final = 16
+MAX_ID: Final = 2**63 - 1
+MAX_ID_DIGITS: Final = len(str(MAX_ID))
+FIRST_YEAR: Final = 1900
+LAST_YEAR: Final = 2200
+
+_UNSEEN_IN_NAMES: Final = regex.compile("[\x80-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""The second half of the control characters, and the marks that turn the direction of writing."""
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-def require_name(value: object, field: str) -> str:
-    """A name such as a space, speaker, audience or conversation: 1..200 bytes on one line, spaces trimmed."""
+def require_name(value: object, field: str, max_bytes: int = MAX_NAME_BYTES) -> str:
+    """A name to show, as of a speaker, a conversation or an import: 1..200 bytes on one line, spaces trimmed.
+
+    What cannot be seen and may mislead (control characters, lone surrogates, marks of writing direction) is dropped.
+    """
     if not isinstance(value, str):
         raise InvalidInput(field, value, f"it has to be text, not {type(value).__name__}")
-    name = clean(value, field).strip()
+    if not value.isascii() or not value.isprintable():
+        name = _UNSEEN_IN_NAMES.sub("", clean(value, field)).strip()
+    else:
+        name = value.strip()
     size = len(name.encode())
-    if not 1 <= size <= MAX_NAME_BYTES:
-        raise InvalidInput(field, value, f"it has {size} bytes of UTF-8, between 1 and {MAX_NAME_BYTES} are taken")
-    if "\n" in name or "\t" in name:
+    if not 1 <= size <= max_bytes:
+        raise InvalidInput(field, value, f"it has {size:,} bytes of UTF-8, between 1 and {max_bytes:,} are taken")
+    if len(name.splitlines()) > 1 or "\t" in name:
         raise InvalidInput(field, value, "it has to stand on one line")
+    if not _can_be_seen(name):
+        raise InvalidInput(field, value, "it has nothing that can be seen")
+    return name
+
+
+def require_key(value: object, field: str, max_bytes: int = MAX_NAME_BYTES) -> str:
+    """A name that tells things apart, of a space, an audience or an operation: as `require_name`, with nothing dropped.
+
+    Were it dropped, a name with an invisible character would reach what belongs to the name without it.
+    """
+    name = require_name(value, field, max_bytes)
+    if name != str(value).strip():
+        limit = "it must not hold control characters, lone surrogates or marks of writing direction"
+        raise InvalidInput(field, value, limit)
     return name
 
 
@@ -45,12 +82,15 @@ def optional_name(value: object, field: str) -> str | None:
     return None if value is None else require_name(value, field)
 
 
+def optional_key(value: object, field: str) -> str | None:
+    return None if value is None else require_key(value, field)
+
+
 def require_choice(value: object, field: str, choices: type[Choice]) -> Choice:
     """One of the words of an enumeration."""
-    try:
-        return choices(str(value))
-    except ValueError:
-        raise InvalidInput(field, value, f"it has to be one of {', '.join(choices)}") from None
+    if not isinstance(value, str) or value not in set(choices):
+        raise InvalidInput(field, value, f"it has to be one of {', '.join(choices)}")
+    return choices(value)
 
 
 def require_salience(value: object, field: str = "salience") -> float:
@@ -71,18 +111,21 @@ def require_labels(value: object, field: str) -> tuple[str, ...]:
     labels: dict[str, str] = {}
     for item in items:
         label = require_text(item, field, MAX_TAG_BYTES).strip()
+        if not _can_be_seen(label):
+            raise InvalidInput(field, item, "it has nothing that can be seen")
         labels.setdefault(fold(label), label)
-    if len(labels) > MAX_TAGS:
-        raise InvalidInput(field, value, f"it has {len(labels)} entries, at most {MAX_TAGS} are taken")
+        if len(labels) > MAX_TAGS:
+            raise InvalidInput(field, value, f"at most {MAX_TAGS} different ones are taken")
     return tuple(labels.values())
 
 
 def require_metadata(value: object) -> dict[str, object]:
-    """A JSON object of at most 16 KiB, with names as text."""
+    """A JSON object of at most 16 KiB, 16 levels deep, with names as text of at most 200 bytes."""
     if value is None:
         return {}
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+    if not isinstance(value, Mapping):
         raise InvalidInput("metadata", value, "it has to be an object with names as text")
+    _require_shallow(value)
     try:
         encoded = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
@@ -112,9 +155,34 @@ def require_number(value: object, field: str, least: int, most: int) -> int:
     return value
 
 
+def require_flag(value: object, field: str) -> bool:
+    """True or false, and nothing that merely counts as such: "no" would count as true."""
+    if not isinstance(value, bool):
+        raise InvalidInput(field, value, "it has to be true or false")
+    return value
+
+
+def require_seconds(value: object, field: str, most: float) -> float:
+    """A length of time in seconds, above 0."""
+    limit = f"it has to be a number of seconds above 0 and at most {most:,g}"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
+        raise InvalidInput(field, value, limit)
+    return float(value)
+
+
+def require_list(value: object, field: str) -> Sequence[object]:
+    """A list of things; None is an empty one, a text or an object is none."""
+    if value is None:
+        return ()
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
+        raise InvalidInput(field, value, f"it has to be a list, not {type(value).__name__}")
+    return value
+
+
 def require_id(value: object, field: str = "id") -> int:
     """A memory id as `save` returned it; a text of digits is read too, as JSON carries ids."""
-    number = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
+    digits = isinstance(value, str) and len(value) <= MAX_ID_DIGITS and value.isascii() and value.isdigit()
+    number = int(value) if isinstance(value, str) and digits else value
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MAX_ID:
         raise InvalidInput(field, value, "it has to be a memory id, a positive whole number")
     return number
@@ -142,6 +210,7 @@ def require_filters(zone: str = "UTC", **given: Unpack[FilterArguments]) -> Filt
     """Filters of a retrieval; texts are folded as stored ones are, times without a zone are read in `zone`."""
     name = optional_name(given.get("speaker"), "speaker")
     kind, until = given.get("memory_type"), given.get("until")
+    source, talk = given.get("source"), given.get("conversation_id")
     wanted = require_metadata(given.get("metadata"))
     for key, item in wanted.items():
         if isinstance(item, Mapping | list):
@@ -149,13 +218,19 @@ def require_filters(zone: str = "UTC", **given: Unpack[FilterArguments]) -> Filt
     return Filters(
         tags=tuple(fold(tag) for tag in require_labels(given.get("tags"), "tags")),
         memory_type=None if kind is None else require_choice(kind, "memory_type", MemoryType),
-        source=optional_name(given.get("source"), "source"),
+        source=None if source is None else require_name(source, "source", MAX_SOURCE_BYTES),
         speaker=fold(name) if name else None,
-        conversation_id=optional_name(given.get("conversation_id"), "conversation_id"),
+        conversation_id=None if talk is None else require_name(talk, "conversation_id", MAX_SOURCE_BYTES),
         metadata=wanted,
         since=optional_time(given.get("since"), "since", zone),
         until=None if until is None else require_time(_day_after(until), "until", zone),
     )
+
+
+@lru_cache(maxsize=4096)
+def _can_be_seen(name: str) -> bool:
+    """Whether anything is left when spaces and invisible characters are taken away."""
+    return bool(fold(name).strip())
 
 
 def _day_after(value: object) -> object:
@@ -175,6 +250,29 @@ def _parse(value: object, field: str) -> datetime | date:
     except ValueError:
         limit = "it has to be an ISO 8601 date or time such as 2026-01-31 or 2026-01-31T09:30+01:00"
         raise InvalidInput(field, value, limit) from None
+
+
+def _require_shallow(metadata: Mapping[object, object]) -> None:
+    """Refuses what JSON can't spell or what would never end: names that are no text, too many levels or values."""
+    left: list[tuple[object, int]] = [(metadata, 1)]
+    seen = 0
+    while left:
+        item, depth = left.pop()
+        seen += 1
+        if seen > MAX_METADATA_BYTES:
+            raise InvalidInput("metadata", metadata, f"it has to be at most {MAX_METADATA_BYTES:,} bytes of JSON")
+        if not isinstance(item, Mapping | list | tuple):
+            continue
+        if depth > MAX_METADATA_DEPTH:
+            raise InvalidInput("metadata", metadata, f"it may be at most {MAX_METADATA_DEPTH} levels deep")
+        if isinstance(item, Mapping):
+            for key in item:
+                if not isinstance(key, str):
+                    raise InvalidInput("metadata", key, "its names have to be text")
+                if not 1 <= len(clean(key).encode()) <= MAX_METADATA_KEY_BYTES:
+                    limit = f"a name in it has to have between 1 and {MAX_METADATA_KEY_BYTES} bytes of UTF-8"
+                    raise InvalidInput("metadata", key, limit)
+        left += [(inner, depth + 1) for inner in (item.values() if isinstance(item, Mapping) else item)]
 
 
 def _clean_json(value: object) -> object:

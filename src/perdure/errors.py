@@ -7,15 +7,23 @@ code (2 for `InvalidInput` and `ConfigurationError`, 1 for the rest).
 
 from __future__ import annotations
 
+import reprlib
 import traceback
 from pathlib import Path
 
 _SHOWN_CHARS = 80
+_BRIEF = reprlib.Repr()  # a list may hold itself, or be so deep and wide that its whole repr never ends
+_BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = 2 * _SHOWN_CHARS
 
 
 def shown(value: object) -> str:
     """A short printable form of a rejected value: at most 80 characters, control characters escaped."""
-    text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+    if isinstance(value, str | bytes):
+        value = value[:_SHOWN_CHARS]
+    try:
+        text = ascii(value) if isinstance(value, str) and not value.isprintable() else _BRIEF.repr(value)
+    except Exception:  # too many digits, or an object that can't say what it is
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
 
 
