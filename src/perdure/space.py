@@ -56,8 +56,8 @@ class Space:
 
     def __init__(self, memory: Memory, name: str, audience: str | None = None) -> None:
         self._memory = memory
-        self.name = door.require_name(name, "space")
-        self.audience = door.optional_name(audience, "audience")
+        self.name = door.require_key(name, "space")
+        self.audience = door.optional_key(audience, "audience")
 
     # -- one turn ----------------------------------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ class Space:
         self,
         message: str,
         *,
-        history: Sequence[Mapping[str, object]] = (),
+        history: Sequence[Mapping[str, object]] | None = (),
         limit: int | None = None,
         deadline_s: float | None = None,
     ) -> Recall:
@@ -86,8 +86,8 @@ class Space:
         text = require_text(message, "message")
         settings = self._resources.settings
         most = settings.recall_limit if limit is None else door.require_number(limit, "limit", 1, 20)
-        seconds = settings.recall_deadline_s if deadline_s is None else _require_deadline(deadline_s)
-        earlier = recall.read_history(list(history)[-MAX_HISTORY:])
+        seconds = settings.recall_deadline_s if deadline_s is None else door.require_seconds(deadline_s, "deadline_s", MAX_DEADLINE_S)
+        earlier = recall.read_history(door.require_list(history, "history")[-MAX_HISTORY:])
 
         async def find_space() -> SpaceRow | None:
             return await self._memory.find_space(self.name)
@@ -100,7 +100,7 @@ class Space:
         self,
         user: str | None = None,
         assistant: str | None = None,
-        tools: Sequence[ToolResult | Mapping[str, object]] = (),
+        tools: Sequence[ToolResult | Mapping[str, object]] | None = (),
         *,
         speaker: str | None = None,
         conversation_id: str | None = None,
@@ -219,8 +219,13 @@ class Space:
         who = door.optional_name(speaker, "speaker")
         where = door.optional_name(conversation_id, "conversation_id")
         operation = self._operation(operation_id)
-        space = await self._memory.ensure_space(self.name)
-        now = await self._in(space, _now)
+        asked = ingest.operation_fingerprint(
+            "save", words, kind, weight, labels, names, extra, when, who, self.audience, where, bool(pinned)
+        )
+        space = await self._memory.find_space(self.name)
+        first, now = await ingest.replayed(self._resources, space, operation, asked)
+        if first is not None:
+            return first
         draft = Draft(
             text=words,
             source="user",
@@ -237,7 +242,11 @@ class Space:
             pinned=bool(pinned),
             evidence=(Evidence("save", operation, who, when or now, words[:500]),),
         )
-        return await ingest.save_draft(self._resources, space, draft, operation)
+
+        async def make_space() -> SpaceRow:
+            return await self._memory.ensure_space(self.name)
+
+        return await ingest.save_draft(self._resources, make_space, draft, operation, asked)
 
     async def search(
         self,
@@ -432,14 +441,10 @@ class Space:
 
     @staticmethod
     def _operation(given: str | None) -> str:
-        return str(uuid.uuid4()) if given is None else door.require_name(given, "operation_id")
+        return str(uuid.uuid4()) if given is None else door.require_key(given, "operation_id")
 
 
 def _require_deadline(seconds: object) -> float:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MAX_DEADLINE_S:
         raise InvalidInput("deadline_s", seconds, f"it has to be a number of seconds above 0, up to {MAX_DEADLINE_S}")
     return float(seconds)
-
-
-async def _now(tx: SpaceTransaction) -> datetime:
-    return tx.now

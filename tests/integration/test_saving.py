@@ -102,6 +102,47 @@ async def test_a_repeated_operation_returns_the_first_outcome_and_a_changed_one_
     assert len(await space.list()) == 2
 
 
+async def test_a_repeated_save_needs_no_embedder(space: Space, embedder: HashedEmbedder) -> None:
+    first = await space.save("The flat has two rooms", operation_id="op-1")
+    embedder.outage = True
+    assert await space.save("The flat has two rooms", operation_id="op-1") == first
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"salience": 9},
+        {"memory_type": "fact"},
+        {"tags": ["home"]},
+        {"entities": ["flat"]},
+        {"metadata": {"rooms": 2}},
+        {"source_date": "2026-05-01"},
+        {"conversation_id": "c1"},
+        {"pinned": True},
+        {"speaker": "Ada"},
+    ],
+)
+async def test_an_operation_id_stands_for_the_whole_request(space: Space, other: dict[str, object]) -> None:
+    await space.save("The flat has two rooms", operation_id="op-1")
+    with pytest.raises(Conflict, match="op-1"):
+        await space.save("The flat has two rooms", operation_id="op-1", **other)
+
+
+async def test_an_operation_id_stands_for_its_audience_too(memory: Memory, space: Space) -> None:
+    await space.save("The flat has two rooms", operation_id="op-1")
+    with pytest.raises(Conflict, match="op-1"):
+        await memory.space(space.name, audience="family").save("The flat has two rooms", operation_id="op-1")
+
+
+async def test_a_save_that_could_not_be_embedded_leaves_no_empty_space(
+    memory: Memory, space: Space, embedder: HashedEmbedder
+) -> None:
+    embedder.outage = True
+    with pytest.raises(EmbeddingUnavailable):
+        await space.save("The flat has two rooms")
+    assert await memory.find_space(space.name) is None
+
+
 async def test_a_long_text_becomes_siblings_that_hold_all_of_it(space: Space) -> None:
     outcome = await space.save(LONG)
     assert isinstance(outcome, Stored)

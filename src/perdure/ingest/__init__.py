@@ -1,10 +1,19 @@
 """Words in: capture, drain, save, import."""
 
-from perdure.ingest.capture import Exchange, ToolResult, enqueue_exchange, read_exchange
+from perdure.ingest.capture import Exchange, ToolResult, enqueue_exchange, operation_fingerprint, read_exchange
 from perdure.ingest.drafts import Draft
 from perdure.ingest.drain import DrainReport, drain_pending_triage
 from perdure.ingest.importing import BatchReport, batches, import_batch
-from perdure.ingest.saving import Changes, Receipt, forget_memories, pin_memory, require_row, save_draft, update_memory
+from perdure.ingest.saving import (
+    Changes,
+    Receipt,
+    forget_memories,
+    pin_memory,
+    replayed,
+    require_row,
+    save_draft,
+    update_memory,
+)
 
 __all__ = [
     "BatchReport",
@@ -19,8 +28,10 @@ __all__ = [
     "enqueue_exchange",
     "forget_memories",
     "import_batch",
+    "operation_fingerprint",
     "pin_memory",
     "read_exchange",
+    "replayed",
     "require_row",
     "save_draft",
     "update_memory",

@@ -86,7 +86,7 @@ async def enqueue_exchange(tx: SpaceTransaction, exchange: Exchange, operation_i
     """
     fingerprint = operation_fingerprint("capture", exchange.asked())
     if not await remember_operation(tx, operation_id, fingerprint, {}):
-        return await first_outcome(tx, operation_id, fingerprint)
+        return await require_first_outcome(tx, operation_id, fingerprint)
     queue_id = await enqueue(
         tx,
         exchange.payload() | {"operation_id": operation_id},
@@ -100,10 +100,23 @@ async def enqueue_exchange(tx: SpaceTransaction, exchange: Exchange, operation_i
     return pending
 
 
-async def first_outcome(tx: SpaceTransaction, operation_id: str, fingerprint: bytes) -> Outcome:
-    """What the first call with this operation id returned."""
+async def require_first_outcome(tx: SpaceTransaction, operation_id: str, fingerprint: bytes) -> Outcome:
+    """As `first_outcome`, of an operation that is known to be there."""
+    outcome = await first_outcome(tx, operation_id, fingerprint)
+    assert outcome is not None
+    return outcome
+
+
+async def first_outcome(tx: SpaceTransaction, operation_id: str, fingerprint: bytes) -> Outcome | None:
+    """What the first call with this operation id returned, if there was one.
+
+    Raises:
+        Conflict: it asked for something else.
+    """
     found = await find_operation(tx, operation_id)
-    if found is None or found[0] != fingerprint:
+    if found is None:
+        return None
+    if found[0] != fingerprint:
         raise Conflict(
             f"operation_id {operation_id!r} was used before for something else.",
             hint="Use a new operation_id for a new exchange; repeat the old one only with the same content.",

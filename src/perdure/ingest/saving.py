@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from perdure.embedding import Matrix
 from perdure.errors import Conflict, InvalidInput, NotFound
-from perdure.ingest.capture import first_outcome, operation_fingerprint
+from perdure.ingest.capture import first_outcome, require_first_outcome
 from perdure.ingest.drafts import Draft, chunk_of, content_hash, prepare
 from perdure.ingest.keys import stored_postings
 from perdure.ingest.outcomes import outcome_to_data
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
 from perdure.store.changes import change, change_text, erase, pin, write_history
-from perdure.store.database import SpaceTransaction
+from perdure.store.database import SpaceTransaction, Transaction
 from perdure.store.memories import MemoryRow, find_duplicates, read_rows, siblings
 from perdure.store.queue import remember_operation, set_outcome
 from perdure.store.spaces import SpaceRow, lock_space
@@ -40,19 +41,48 @@ class Changes:
     metadata: Mapping[str, object] | None = None
 
 
-async def save_draft(resources: Resources, space: SpaceRow, draft: Draft, operation_id: str) -> Outcome:
-    """Stores one text without triage; retrievable as soon as this returns. An exact duplicate is merged."""
+async def replayed(
+    resources: Resources, space: SpaceRow | None, operation_id: str, fingerprint: bytes
+) -> tuple[Outcome | None, datetime]:
+    """What the first call with this operation id returned, None if there was none; and the time.
+
+    Raises:
+        Conflict: the operation id was used before for something else.
+    """
+
+    async def look(tx: SpaceTransaction) -> tuple[Outcome | None, datetime]:
+        return await first_outcome(tx, operation_id, fingerprint), tx.now
+
+    async def time(tx: Transaction) -> datetime:
+        return tx.now
+
+    if space is None:
+        return None, await resources.database.across(time)
+    return await resources.database.in_space(space.id, look)
+
+
+async def save_draft(
+    resources: Resources,
+    make_space: Callable[[], Awaitable[SpaceRow]],
+    draft: Draft,
+    operation_id: str,
+    fingerprint: bytes,
+) -> Outcome:
+    """Stores one text without triage; retrievable as soon as this returns. An exact duplicate is merged.
+
+    `make_space` is asked for the space once the text is embedded, so that a failure leaves no empty space behind.
+    """
     (text,) = await prepare([draft], resources.embedder, resources.settings.max_chunk_bytes)
-    fingerprint = operation_fingerprint("save", draft.text, draft.speaker, draft.audience, sorted(draft.tags))
+    space = await make_space()
 
     async def write(tx: SpaceTransaction) -> Outcome:
         if not await remember_operation(tx, operation_id, fingerprint, {}):
-            return await first_outcome(tx, operation_id, fingerprint)
+            return await require_first_outcome(tx, operation_id, fingerprint)
         (outcome,) = await write_texts(tx, resources, space, [text])
         await set_outcome(tx, operation_id, outcome_to_data(outcome))
         return outcome
 
-    return await resources.database.in_space(space.id, write)
+    return await resources.database.in_space(space.id, write, writer=True)
 
 
 async def update_memory(
@@ -104,7 +134,7 @@ async def update_memory(
             await change_text(tx, memory_id, after, resources.family.id, root=row.memory.chunk_of)
         return (await require_row(tx, space, memory_id, audience)).memory
 
-    return await resources.database.in_space(space.id, write)
+    return await resources.database.in_space(space.id, write, writer=True)
 
 
 async def pin_memory(
@@ -118,7 +148,7 @@ async def pin_memory(
         rows = await read_rows(tx, space.name, await siblings(tx, [memory_id], space.name))
         await pin(tx, list(rows.values()), "user", pinned=pinned)
 
-    await resources.database.in_space(space.id, write)
+    await resources.database.in_space(space.id, write, writer=True)
 
 
 async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[int], audience: str | None) -> Receipt:
@@ -136,7 +166,7 @@ async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[i
         await erase(tx, list(rows.values()), [stored_postings(row) for row in rows.values()])
         return Receipt(tuple(sorted(rows)))
 
-    return await resources.database.in_space(space.id, write)
+    return await resources.database.in_space(space.id, write, writer=True)
 
 
 async def require_row(tx: SpaceTransaction, space: SpaceRow, memory_id: int, audience: str | None) -> MemoryRow:
