@@ -115,7 +115,7 @@ async def _claim(resources: Resources, space: SpaceRow, holder: str) -> list[Que
         await lock_space(tx)
         return await claim(tx, holder, limit=BATCH, visibility=timedelta(seconds=resources.settings.lease_s))
 
-    return await resources.database.in_space(space.id, take)
+    return await resources.database.in_space(space.id, take, writer=True)
 
 
 async def _settle(
@@ -165,7 +165,7 @@ async def _store(resources: Resources, space: SpaceRow, holder: str, rows: Seque
             if not await finish(tx, row.id, holder):
                 raise LeaseLost(f"The lease on exchange {row.id} ran out.")
 
-    await resources.database.in_space(space.id, write)
+    await resources.database.in_space(space.id, write, writer=True)
 
 
 def _raise_outage(error: Exception) -> None:

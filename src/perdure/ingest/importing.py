@@ -107,7 +107,7 @@ async def import_batch(
         stored = sum(isinstance(outcome, Stored) for outcome in outcomes)
         return BatchReport(stored, len(outcomes) - stored, len(messages) - len(fresh) + len(again))
 
-    report = await resources.database.in_space(space.id, write)
+    report = await resources.database.in_space(space.id, write, writer=True)
     empty = len(fresh) - len(drafts) - len(refused)
     return replace(report, empty=empty, refused=tuple(refused.values()))
 

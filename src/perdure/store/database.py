@@ -10,16 +10,17 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, LiteralString, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 import psycopg
 from pgvector.psycopg import register_vector_async
 from psycopg import sql
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from perdure.clock import Clock
 from perdure.errors import DatabaseUnavailable
@@ -45,6 +46,11 @@ BEGIN_GLOBAL: Final = """
 RETRYABLE_STATES: Final = frozenset({"40P01", "40001", "55P03", "08006", "08003", "57P01", "57P02", "57P03"})
 RETRY_ATTEMPTS: Final = 5
 DEFAULT_TIMEOUT_S: Final = 30.0
+CLOSE_TIMEOUT_S: Final = 2.0
+RECONNECT_S: Final = 5.0
+"""A pool tries again at ever longer distances; after so many seconds it begins anew with short ones."""
+SPARED: Final = 2
+"""Connections that writers waiting for their turn never hold: those of recall and capture."""
 
 
 class Urls(Protocol):
@@ -116,8 +122,10 @@ class Database:
     def __init__(self, urls: Urls, clock: Clock, *, pool_size: int = 8, prepare: bool = True) -> None:
         self._urls = urls
         self._clock = clock
-        self._app = _pool(urls.app, pool_size, prepare=prepare)
-        self._worker = _pool(urls.worker, 2, prepare=prepare)
+        self._app = _Pool(_pool(urls.app, pool_size, prepare=prepare))
+        self._worker = _Pool(_pool(urls.worker, 2, prepare=prepare))
+        self._writers = asyncio.Semaphore(max(1, pool_size - SPARED))
+        self._writing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
     @property
     def has_owner(self) -> bool:
@@ -128,34 +136,44 @@ class Database:
         return self._clock
 
     async def open(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
-        """Connects; raises DatabaseUnavailable after `timeout_s` seconds."""
-        try:
-            await self._app.open(wait=True, timeout=timeout_s)
-            await self._worker.open(wait=False)
-        except PoolTimeout as error:
-            await self.close()
-            raise _unavailable(error) from error
+        """Connects as both serving roles; raises DatabaseUnavailable after `timeout_s` seconds."""
+        for kept, variable in ((self._app, "PERDURE_DATABASE_URL"), (self._worker, "PERDURE_DATABASE_WORKER_URL")):
+            try:
+                await kept.pool.open(wait=True, timeout=timeout_s)
+            except PoolTimeout as error:
+                await self.close()
+                raise DatabaseUnavailable(
+                    f"The database let nobody in within {timeout_s:g} s.",
+                    hint=f"Is the server up? If {variable} is set: check its host, port, user, password and database.",
+                ) from error
 
     async def check(self, look: Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]]) -> None:
-        """Lets `look` examine a connection of the application role, as `roles.check_serving_role` does."""
-        async with self._app.connection() as connection:
-            await look(connection)
+        """Lets `look` examine a connection of each serving role, as `roles.check_serving_role` does."""
+        for kept in (self._app, self._worker):
+            async with kept.pool.connection() as connection:
+                await look(connection)
 
     async def close(self) -> None:
-        await self._app.close()
-        await self._worker.close()
+        """Lets go of all connections; what still runs on one is cut off when it ends."""
+        async with AsyncExitStack() as stack:
+            for kept in (self._app, self._worker):
+                stack.push_async_callback(kept.pool.close, CLOSE_TIMEOUT_S)
 
     async def in_space(
         self,
         space_id: int,
         work: Callable[[SpaceTransaction], Awaitable[T]],
         *,
+        writer: bool = False,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> T:
         """Runs `work` in one transaction of one space and commits; retries as a whole on deadlock or lost connection.
 
         `work` may run more than once, so it must not do anything but speak to the transaction. Nothing is retried
         once COMMIT has been sent: whether it took effect is then unknown, the caller repeats with its operation_id.
+
+        `writer` is for work that locks the space (`spaces.lock_space`): writers of a space wait here for their turn,
+        and not with a connection each, which would leave none for recall and capture.
         """
         opening = sql.SQL(BEGIN_IN_SPACE).format(space_id=sql.Literal(str(space_id)), timeout_ms=_ms(timeout_s))
 
@@ -164,7 +182,10 @@ class Database:
                 raise DatabaseUnavailable("The server did not bind the space.", hint="Check the connection pooler.")
             return await work(SpaceTransaction(connection, self._now(row), space_id))
 
-        return await self._run(self._app, opening, attempt, timeout_s)
+        if not writer:
+            return await self._run(self._app, opening, attempt, timeout_s)
+        async with self._turn_to_write(space_id, timeout_s):
+            return await self._run(self._app, opening, attempt, timeout_s)
 
     async def across(
         self, work: Callable[[Transaction], Awaitable[T]], *, as_worker: bool = False, timeout_s: float = 10.0
@@ -192,6 +213,18 @@ class Database:
         async with connection:
             yield connection
 
+    @asynccontextmanager
+    async def _turn_to_write(self, space_id: int, timeout_s: float) -> AsyncIterator[None]:
+        lock = self._writing.setdefault(space_id, asyncio.Lock())
+        async with AsyncExitStack() as turn:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await turn.enter_async_context(lock)
+                    await turn.enter_async_context(self._writers)
+            except TimeoutError as error:
+                raise _unavailable(error) from error
+            yield
+
     def _now(self, row: Mapping[str, Any]) -> datetime:
         simulated = self._clock.now()
         now: datetime = row["now"] if simulated is None else simulated
@@ -199,27 +232,45 @@ class Database:
 
     async def _run(
         self,
-        pool: AsyncConnectionPool[Connection],
+        kept: _Pool,
         opening: sql.Composed,
         work: Callable[[Connection, Mapping[str, Any]], Awaitable[T]],
         timeout_s: float,
     ) -> T:
         for attempt in range(1, RETRY_ATTEMPTS + 1):
+            generation = kept.generation
             try:
-                async with asyncio.timeout(timeout_s), pool.connection(timeout=timeout_s) as connection:
+                async with asyncio.timeout(timeout_s), kept.pool.connection(timeout=timeout_s) as connection:
                     return await _in_transaction(connection, opening, work)
             except _CommitUnknown as error:
+                await kept.renew(generation)
                 raise _unavailable(error) from error
-            except (TimeoutError, PoolTimeout, psycopg.errors.QueryCanceled) as error:
+            except (TimeoutError, PoolTimeout, PoolClosed, psycopg.errors.QueryCanceled) as error:
                 raise _unavailable(error) from error
             except psycopg.Error as error:
                 if not _retryable(error):
                     raise
+                if connection.closed:
+                    await kept.renew(generation)
                 if attempt == RETRY_ATTEMPTS:
                     raise _unavailable(error) from error
             # Spread the losers of a deadlock apart; the amount of jitter decides nothing that is stored.
             await asyncio.sleep(0.02 * 2**attempt * random.uniform(0.5, 1.5))
         raise AssertionError("unreachable")
+
+
+@dataclass(slots=True)
+class _Pool:
+    """A pool whose connections are replaced together: where one has died, the server mostly has taken all with it."""
+
+    pool: AsyncConnectionPool[Connection]
+    generation: int = field(default=0)
+
+    async def renew(self, seen: int) -> None:
+        """Replaces all connections, unless that was done since `seen` was read."""
+        if seen == self.generation and not self.pool.closed:
+            self.generation += 1
+            await self.pool.drain()
 
 
 class _CommitUnknown(psycopg.OperationalError):
@@ -254,6 +305,10 @@ def _pool(url: str, size: int, *, prepare: bool) -> AsyncConnectionPool[Connecti
         if not prepare:
             connection.prepare_threshold = None
 
+    async def begin_anew(pool: AsyncConnectionPool[Connection]) -> None:
+        if not pool.closed:
+            await pool.check()
+
     return AsyncConnectionPool(
         url,
         connection_class=psycopg.AsyncConnection[DictRow],
@@ -262,6 +317,8 @@ def _pool(url: str, size: int, *, prepare: bool) -> AsyncConnectionPool[Connecti
         max_size=size,
         open=False,
         configure=configure,
+        reconnect_timeout=RECONNECT_S,
+        reconnect_failed=begin_anew,
     )
 
 
