@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import psycopg
+from filelock import FileLock
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
@@ -56,6 +57,10 @@ class BenchServer:
         self.drop(name)
         yield self.urls(name)
         self.drop(name)
+
+    def loading(self, name: str) -> FileLock:
+        """Held while a data set is loaded, so that two runs at once don't load it twice."""
+        return FileLock(self.directory / f"{name}.lock")
 
     def remembered(self, name: str) -> dict[str, Any]:
         """What `remember` kept of a data set: how long it took to load."""
