@@ -123,6 +123,16 @@ def test_the_conversation_so_far_says_what_a_short_message_means(run: Perdure, t
     assert [hit["summary"] for hit in recalled["memories"]] == ["Ada is allergic to peanuts"]
 
 
+def test_a_follow_up_of_function_words_alone_goes_on_with_the_conversation(run: Perdure, tmp_path: Path) -> None:
+    history = tmp_path / "history.json"
+    history.write_text(json.dumps([{"role": "user", "content": "I have an appointment at the dentist, don't I?"}]))
+    run.json("save", "The appointment at the dentist is on Monday at nine", "--space", "ellipsis")
+    alone = run.json("recall", "When is it?", "--space", "ellipsis")
+    assert alone["memories"] == []
+    recalled = run.json("recall", "When is it?", "--history", str(history), "--space", "ellipsis")
+    assert [hit["summary"] for hit in recalled["memories"]] == ["The appointment at the dentist is on Monday at nine"]
+
+
 def test_memories_cannot_speak_to_the_terminal(run: Perdure) -> None:
     run.json("save", "[bold red]not markup[/] \x1b[31m \x9b31m :smile: \u202ereversed 你好", "--space", "hostile")
     (memory,) = run.json("list", "--space", "hostile")["memories"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perdure.text import says_something
+from perdure.text import is_elliptic, says_something
 
 IDLE = """
     hi | hello there | ok thanks, good night! | haha yes | lol | soooo cool | ok | thx!! | yes, sure | 👍 | ... | hahaha
@@ -31,3 +31,20 @@ def test_a_turn_of_small_talk_says_nothing(turn: str) -> None:
 )
 def test_a_turn_with_one_telling_word_says_something(turn: str) -> None:
     assert says_something(turn)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    ["When is it?", "And where was that?", "¿Y cuándo fue?", "et pourquoi?", "und wer war das?", "e quando foi?",
+     "e dove?", "en wanneer is het?", "а где он?"],
+)  # fmt: skip
+def test_function_words_alone_go_on_with_what_was_said(turn: str) -> None:
+    assert is_elliptic(turn)
+    assert not says_something(turn)
+
+
+@pytest.mark.parametrize(
+    "turn", ["ok", "ok thanks", "thank you", "no", "谢谢你", "hahaha", "👍", "?", "Is it red?", ""]
+)
+def test_small_talk_and_telling_turns_are_not_elliptic(turn: str) -> None:
+    assert not is_elliptic(turn)

@@ -11,12 +11,12 @@ from perdure.recall.deadline import within
 from perdure.recall.retrieval import Question, configured_profile, question, retrieve
 from perdure.resources import Resources
 from perdure.rules.gate import Candidate, is_rare, passes
-from perdure.rules.trajectory import trajectory
+from perdure.rules.trajectory import EARLIER_MESSAGES, trajectory
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import recent_pending
 from perdure.store.ranking import Ranked
 from perdure.store.spaces import SpaceRow, read_state
-from perdure.text import query_terms, says_something, truncate_chars
+from perdure.text import is_elliptic, query_terms, says_something, truncate_chars
 from perdure.types import Filters, Hit, PendingItem, Recall
 
 PENDING_LOOKED_AT = 20
@@ -80,7 +80,14 @@ async def prefetch(
         asked = question(message, vectors[0])
         remaining = deadline_s - (clock.monotonic() - start)
         hits, pending = await _look_up(
-            resources, space, asked, audience=audience, limit=limit, noise=noise, timeout_s=max(remaining, 0.001)
+            resources,
+            space,
+            asked,
+            audience=audience,
+            limit=limit,
+            noise=noise,
+            telling=tells(history, message),
+            timeout_s=max(remaining, 0.001),
         )
         lap("database", since)
         return space.time_zone, hits, pending
@@ -112,6 +119,7 @@ async def _look_up(
     audience: str | None,
     limit: int,
     noise: float | None,
+    telling: bool,
     timeout_s: float,
 ) -> tuple[list[Hit], list[PendingItem]]:
     async def read(tx: SpaceTransaction) -> tuple[list[Hit], list[PendingItem]]:
@@ -128,21 +136,32 @@ async def _look_up(
         )
         waiting = await recent_pending(tx, audience, PENDING_LOOKED_AT)
         if noise is not None:
-            hits = [hit for hit in hits if _may_enter(asked, hit, ranked, noise)]
+            hits = [hit for hit in hits if _may_enter(hit, ranked, noise, telling=telling)]
         return hits, _matching(asked, waiting)
 
     return await resources.database.in_space(space.id, read, timeout_s=timeout_s)
 
 
-def _may_enter(asked: Question, hit: Hit, ranked: Ranked, noise: float) -> bool:
+def tells(history: Sequence[tuple[str, str]], message: str) -> bool:
+    """Whether a turn asks for anything: by itself, or ("When is it?") by going on with what the user said before."""
+    if says_something(message):
+        return True
+    if not is_elliptic(message):
+        return False
+    said = [text for role, text in history if role == "user" and text.strip() not in {"", message.strip()}]
+    before = next((text for text in reversed(said[-EARLIER_MESSAGES:]) if not is_elliptic(text)), "")
+    return says_something(before)
+
+
+def _may_enter(hit: Hit, ranked: Ranked, noise: float, *, telling: bool) -> bool:
     rare = any(is_rare(ranked.document_frequencies.get(term, 0), ranked.memories) for term in hit.matched)
     cosine = next(row.similarity for row in ranked.rows if row.memory_id == hit.memory.id)
     candidate = Candidate(cosine, rare, hit.entity_match)
-    return passes(candidate, says_something=says_something(asked.text), noise=noise)
+    return passes(candidate, says_something=telling, noise=noise)
 
 
 def _matching(asked: Question, waiting: Sequence[Mapping[str, object]]) -> list[PendingItem]:
-    """Exchanges that are not drained yet and share a word with the turn, newest first."""
+    """Exchanges that are not drained yet and share a word with the turn, newest first; never the turn itself."""
     if not says_something(asked.text):
         return []
     wanted = set(asked.terms)
@@ -151,6 +170,6 @@ def _matching(asked: Question, waiting: Sequence[Mapping[str, object]]) -> list[
         payload = row["payload"]
         assert isinstance(payload, Mapping)
         text = str(payload["user"] or payload["assistant"])
-        if wanted & set(query_terms(text)):
+        if text.strip() != asked.text.strip() and wanted & set(query_terms(text)):
             items.append(PendingItem(row["id"], row["speaker"], text, row["occurred_at"]))  # type: ignore[arg-type]
     return items[:PENDING_SHOWN]

@@ -20,7 +20,7 @@ from perdure.text.names import (
     phrase_in,
 )
 from perdure.text.questions import is_question
-from perdure.text.smalltalk import says_something
+from perdure.text.smalltalk import is_elliptic, says_something
 from perdure.text.words import MAX_QUERY_TERMS, MAX_TERM_CHARS, Analysis, analyse, forms, query_terms, terms
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "graphemes",
     "has_letter_or_digit",
     "is_assistant",
+    "is_elliptic",
     "is_question",
     "is_role",
     "name_keys",

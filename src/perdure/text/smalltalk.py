@@ -42,6 +42,7 @@ SMALL_TALK: Final = frozenset(map(fold, _WORDS.split()))
 _LEFT_OVER: Final = frozenset("你您我的是都也太很")
 """Chinese pronouns and particles that remain when the phrases are cut out."""
 _IDLE: Final = SMALL_TALK.union(_LEFT_OVER, *STOP_WORDS.values())
+_FUNCTION_WORDS: Final = frozenset().union(*STOP_WORDS.values())
 _LONGEST_FIRST: Final = sorted(map(fold, _PHRASES.split()), key=len, reverse=True)
 _CUT_OUT: Final = regex.compile("|".join(map(regex.escape, _LONGEST_FIRST)))
 _WORD: Final = regex.compile(r"[\p{L}\p{N}\p{M}'’]+")
@@ -57,6 +58,20 @@ def says_something(text: str) -> bool:
     """
     folded = _CUT_OUT.sub(" ", fold(text))
     return any(not _is_idle(word) for word in _WORD.findall(folded))
+
+
+def is_elliptic(text: str) -> bool:
+    """Whether a turn is function words alone, not all of them small talk, too: it goes on with what was said before.
+
+    >>> is_elliptic("When is it?"), is_elliptic("und warum nicht?"), is_elliptic("ok thanks"), is_elliptic("Is it red?")
+    (True, True, False, False)
+    """
+    folded = fold(text)
+    words = [word.replace("'", "").replace("’", "") for word in _WORD.findall(folded)]
+    if _CUT_OUT.search(folded) or not _FUNCTION_WORDS.issuperset(words):
+        return False
+    # "it" and "no" are in both lists.
+    return not SMALL_TALK.issuperset(words)
 
 
 def _is_idle(word: str) -> bool:
