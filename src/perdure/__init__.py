@@ -30,6 +30,7 @@ from perdure.errors import (
 from perdure.types import (
     Evidence,
     Failed,
+    FailedOperation,
     Filters,
     Hit,
     MemoryType,
@@ -78,6 +79,7 @@ __all__ = [
     "EmbeddingUnavailable",
     "Evidence",
     "Failed",
+    "FailedOperation",
     "FamilyMismatch",
     "Filters",
     "Hit",

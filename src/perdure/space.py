@@ -20,13 +20,15 @@ from perdure.ingest import BatchReport, Changes, Draft, DrainReport, Receipt, To
 from perdure.resources import Resources
 from perdure.store.changes import read_history
 from perdure.store.database import SpaceTransaction
+from perdure.store.failed import count_failed, drop_failed, list_failed, read_context, requeue_failed
 from perdure.store.memories import list_ids, read_evidence, read_rows
-from perdure.store.queue import backlog, count_failed
+from perdure.store.queue import backlog
 from perdure.store.spaces import SpaceRow, read_state
 from perdure.store.visibility import facets_of
 from perdure.text import require_text
 from perdure.types import (
     Evidence,
+    FailedOperation,
     MemoryType,
     Message,
     Nothing,
@@ -86,7 +88,11 @@ class Space:
         text = require_text(message, "message")
         settings = self._resources.settings
         most = settings.recall_limit if limit is None else door.require_number(limit, "limit", 1, 20)
-        seconds = settings.recall_deadline_s if deadline_s is None else door.require_seconds(deadline_s, "deadline_s", MAX_DEADLINE_S)
+        seconds = (
+            settings.recall_deadline_s
+            if deadline_s is None
+            else door.require_seconds(deadline_s, "deadline_s", MAX_DEADLINE_S)
+        )
         earlier = recall.read_history(door.require_list(history, "history")[-MAX_HISTORY:])
 
         async def find_space() -> SpaceRow | None:
@@ -154,6 +160,10 @@ class Space:
     async def drain(self, timeout_s: float = 60.0) -> DrainReport:
         """Works off this space's queue now and waits for what another worker holds; for scripts and tests.
 
+        Args:
+            timeout_s: seconds after which no batch (of 32 exchanges) is begun and nobody is waited for any more; the
+                batch at hand is finished. The first batch is worked off in any case.
+
         Returns:
             What was done, and how much still waits (backing off, or the embedder is unreachable).
         """
@@ -169,6 +179,7 @@ class Space:
                 space,
                 f"drain-{uuid.uuid4()}",
                 jitter=random.random(),
+                until=end,
             )
             done, failed = done + report.done, failed + report.failed
             leased = (await self._in(space, backlog)).leased
@@ -423,6 +434,71 @@ class Space:
             )
 
         return await self._in(space, read)
+
+    # -- what was given up -------------------------------------------------------------------------------------------
+
+    async def failed(self, *, limit: int = 1000) -> tuple[FailedOperation, ...]:
+        """What was given up after its last attempt, oldest first: 1..10000 of them, whatever their audience.
+
+        What was said is not in them; `failed_context` has it.
+        """
+        most = door.require_number(limit, "limit", 1, 10_000)
+        space = await self._memory.find_space(self.name)
+        if space is None:
+            return ()
+
+        async def read(tx: SpaceTransaction) -> tuple[FailedOperation, ...]:
+            return tuple(await list_failed(tx, most))
+
+        return await self._in(space, read)
+
+    async def failed_context(self, failed_id: int) -> Mapping[str, object]:
+        """All that is known of one failed operation, what was said included.
+
+        Raises:
+            NotFound: it is not there for this audience.
+        """
+        wanted = door.require_id(failed_id)
+        space = await self._require_space()
+
+        async def read(tx: SpaceTransaction) -> Mapping[str, object] | None:
+            return await read_context(tx, wanted, self.audience)
+
+        context = await self._in(space, read)
+        if context is None:
+            hint = "It was replayed or dropped, or belongs to another audience; `perdure failed list` shows the ids."
+            raise NotFound(f"Space {space.name!r} has no failed operation {wanted}.", hint=hint)
+        return context
+
+    async def replay_failed(self, *failed_ids: int) -> tuple[int, ...]:
+        """Puts failed exchanges back into the queue, as if they had been captured now; without ids all of them.
+
+        Safe to repeat: what is back in the queue already, or was dropped, is not put back again.
+
+        Returns:
+            The ids that were put back.
+        """
+        wanted = [door.require_id(failed_id) for failed_id in failed_ids]
+        space = await self._require_space()
+
+        async def write(tx: SpaceTransaction) -> tuple[int, ...]:
+            return tuple(await requeue_failed(tx, wanted or None))
+
+        return await self._in(space, write)
+
+    async def drop_failed(self, *failed_ids: int) -> tuple[int, ...]:
+        """Erases failed operations with what was said. Cannot be undone; safe to repeat.
+
+        Returns:
+            The ids that were there.
+        """
+        wanted = [door.require_id(failed_id) for failed_id in failed_ids]
+        space = await self._require_space()
+
+        async def write(tx: SpaceTransaction) -> tuple[int, ...]:
+            return tuple(await drop_failed(tx, wanted))
+
+        return await self._in(space, write)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

@@ -90,6 +90,10 @@ class Space:
     forget = _blocking(AsyncSpace.forget)
     import_messages = _blocking(AsyncSpace.import_messages)
     stats = _blocking(AsyncSpace.stats)
+    failed = _blocking(AsyncSpace.failed)
+    failed_context = _blocking(AsyncSpace.failed_context)
+    replay_failed = _blocking(AsyncSpace.replay_failed)
+    drop_failed = _blocking(AsyncSpace.drop_failed)
 
 
 class Memory:

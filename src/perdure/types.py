@@ -267,6 +267,22 @@ Vectors = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
+class FailedOperation:
+    """What was given up after its last attempt, without what was said; all that a replay needs lies beside it.
+
+    `context_bytes` is how much that is. `audience` is who may see what was said.
+    """
+
+    id: int
+    op_type: str
+    label: str
+    error: str
+    created_at: datetime
+    audience: str | None
+    context_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class SpaceStats:
     """Counts of one space; `family` is the name of its embedding family, None before the first memory."""
 

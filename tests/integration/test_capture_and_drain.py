@@ -185,6 +185,15 @@ async def test_two_workers_share_a_queue_without_a_double_and_keep_the_order_of_
         assert [m.summary for m in mine] == sorted(m.summary for m in mine)
 
 
+async def test_a_drain_ends_in_time_and_the_next_one_goes_on(space: Space, embedder: HashedEmbedder) -> None:
+    for number in range(70):
+        await space.capture(user=f"message number {number}")
+    embedder.hang_s = 0.3
+    first = await space.drain(timeout_s=0.1)
+    assert (first.done, first.waiting) == (32, 38)
+    assert (await space.drain()).done == 38
+
+
 async def test_a_worker_that_hung_past_its_lease_stores_nothing(
     memory: Memory, space: Space, clock: SimulatedClock
 ) -> None:

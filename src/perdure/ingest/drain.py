@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 
 from perdure.errors import DatabaseUnavailable, EmbeddingUnavailable, FamilyMismatch, PerdureError
@@ -17,8 +17,9 @@ from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
 from perdure.rules.backoff import retry_delay_s
 from perdure.store.database import SpaceTransaction
+from perdure.store.failed import record_failure
 from perdure.store.memories import NewText
-from perdure.store.queue import QueuedExchange, backlog, claim, finish, record_failure, retry_later
+from perdure.store.queue import QueuedExchange, backlog, claim, finish, retry_later
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.text import has_letter_or_digit
 from perdure.types import Evidence, Trust
@@ -51,7 +52,13 @@ class Outage(Exception):
 
 
 async def drain_pending_triage(
-    resources: Resources, space: SpaceRow, holder: str, *, jitter: float = 0.5, most: int | None = None
+    resources: Resources,
+    space: SpaceRow,
+    holder: str,
+    *,
+    jitter: float = 0.5,
+    most: int | None = None,
+    until: float | None = None,
 ) -> DrainReport:
     """Drains what is due in one space, batch by batch, until nothing due is left or `most` rows were taken.
 
@@ -61,13 +68,16 @@ async def drain_pending_triage(
         holder: the name of this worker in leases; unique per worker.
         jitter: 0..1, spreads retries.
         most: stop after about this many rows, so that other spaces get their share; None for all.
+        until: begin no batch after this time of the clock's `monotonic`; None for no end. The first one is always done.
 
     Raises:
         DatabaseUnavailable: the database went away; leases run out and the rows are taken up again.
     """
     done = failed = 0
     outage: str | None = None
-    while outage is None and (most is None or done + failed < most):
+    clock = resources.database.clock
+    late = False
+    while outage is None and not late and (most is None or done + failed < most):
         rows = await _claim(resources, space, holder)
         if not rows:
             break
@@ -77,6 +87,7 @@ async def drain_pending_triage(
         except Outage as error:
             outage = str(error)
             await _give_back(resources, space, holder, rows, outage)
+        late = until is not None and clock.monotonic() >= until
 
     async def count(tx: SpaceTransaction) -> int:
         return (await backlog(tx)).pending
@@ -188,9 +199,7 @@ async def _failed(
             await retry_later(tx, row.id, holder, failed=True, not_before=later, error=text)
             return False
         if await finish(tx, row.id, holder):
-            context = asdict(row) | {"occurred_at": row.occurred_at.isoformat(), "payload": dict(row.payload)}
-            label = f"exchange {row.id} of conversation {row.conversation_id or '(none)'}"
-            await record_failure(tx, op_type="triage", label=label, error=text, context=context)
+            await record_failure(tx, row, text)
         return True
 
     return await resources.database.in_space(space.id, write)

@@ -1,4 +1,4 @@
-"""The queue of captured exchanges and what has failed for good.
+"""The queue of captured exchanges, and what was done already; failed.py keeps what was given up.
 
 States of a row: ready (no lease), leased (`lease_until` ahead), done (gone, in the transaction that stored its
 memories). Within one conversation the order of capture is kept: a row is claimable only together with everything before
@@ -78,12 +78,6 @@ RETRY_LATER: Final = """
     WHERE space_id = %(space_id)s AND id = %(id)s AND lease_holder = %(holder)s
 """
 
-RECORD_FAILURE: Final = """
-    INSERT INTO failed_operations (space_id, op_type, label, error, context, created_at)
-    VALUES (%(space_id)s, %(op_type)s, %(label)s, %(error)s, %(context)s, %(now)s)
-    RETURNING id
-"""
-
 COUNT_PENDING: Final = """
     SELECT count(*) AS pending, min(enqueued_at) AS oldest, min(not_before) AS next_due,
            max(enqueued_at) AS newest, count(lease_until) FILTER (WHERE lease_until > %(now)s) AS leased
@@ -95,10 +89,6 @@ RECENT_PENDING: Final = """
     FROM pending_triage
     WHERE space_id = %(space_id)s AND (audience IS NULL OR audience = %(audience)s)
     ORDER BY id DESC LIMIT %(limit)s
-"""
-
-COUNT_FAILED: Final = """
-    SELECT count(*) AS failed FROM failed_operations WHERE space_id = %(space_id)s
 """
 
 FIND_PROCESSED: Final = """
@@ -202,17 +192,6 @@ async def retry_later(
     )
 
 
-async def record_failure(
-    tx: SpaceTransaction, *, op_type: str, label: str, error: str, context: Mapping[str, object]
-) -> int:
-    """Writes a row of failed_operations, which holds all that a replay needs."""
-    row = await tx.fetch_one(
-        RECORD_FAILURE, {"op_type": op_type, "label": label[:200], "error": error[:2000], "context": Jsonb(context)}
-    )
-    assert row is not None
-    return int(row["id"])
-
-
 async def backlog(tx: SpaceTransaction) -> Backlog:
     row = await tx.fetch_one(COUNT_PENDING)
     assert row is not None
@@ -222,12 +201,6 @@ async def backlog(tx: SpaceTransaction) -> Backlog:
 async def recent_pending(tx: SpaceTransaction, audience: str | None, limit: int) -> list[dict[str, Any]]:
     """The newest exchanges that are not drained yet and that this audience may see."""
     return await tx.fetch_all(RECENT_PENDING, {"audience": audience, "limit": limit})
-
-
-async def count_failed(tx: SpaceTransaction) -> int:
-    row = await tx.fetch_one(COUNT_FAILED)
-    assert row is not None
-    return int(row["failed"])
 
 
 async def processed(tx: SpaceTransaction, source: str, external_ids: Sequence[str]) -> set[str]:

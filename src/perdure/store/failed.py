@@ -1,0 +1,116 @@
+"""What failed for good: looked at, put back into the queue, or dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from psycopg.types.json import Jsonb
+
+from perdure.store.database import SpaceTransaction
+from perdure.store.queue import QueuedExchange, enqueue
+from perdure.types import FailedOperation
+
+TRIAGE: Final = "triage"
+"""The kind of operation that turns a captured exchange into memories."""
+
+RECORD_FAILURE: Final = """
+    INSERT INTO failed_operations (space_id, op_type, label, error, context, created_at)
+    VALUES (%(space_id)s, %(op_type)s, %(label)s, %(error)s, %(context)s, %(now)s)
+    RETURNING id
+"""
+
+COUNT_FAILED: Final = """
+    SELECT count(*) AS failed FROM failed_operations WHERE space_id = %(space_id)s
+"""
+
+LIST_FAILED: Final = """
+    SELECT id, op_type, label, error, created_at, context ->> 'audience' AS audience,
+           octet_length(context::text) AS context_bytes
+    FROM failed_operations
+    WHERE space_id = %(space_id)s
+    ORDER BY id
+    LIMIT %(limit)s
+"""
+
+READ_CONTEXT: Final = """
+    SELECT context
+    FROM failed_operations
+    WHERE space_id = %(space_id)s AND id = %(id)s
+      AND (context ->> 'audience' IS NULL OR context ->> 'audience' = %(audience)s)
+"""
+
+# Of two that take the same row the second waits and finds it gone: nothing is put back twice.
+TAKE_FAILED: Final = """
+    DELETE FROM failed_operations
+    WHERE space_id = %(space_id)s AND op_type = %(op_type)s
+      AND (%(ids)s::bigint[] IS NULL OR id = ANY(%(ids)s::bigint[]))
+    RETURNING id, context
+"""
+
+DROP_FAILED: Final = """
+    DELETE FROM failed_operations WHERE space_id = %(space_id)s AND id = ANY(%(ids)s::bigint[])
+    RETURNING id
+"""
+
+
+async def record_failure(tx: SpaceTransaction, row: QueuedExchange, error: str) -> int:
+    """Keeps an exchange that was given up, with all that a replay needs; returns the id of the failed operation."""
+    context = {
+        "id": row.id,
+        "conversation_id": row.conversation_id,
+        "audience": row.audience,
+        "speaker": row.speaker,
+        "payload": dict(row.payload),
+        "occurred_at": row.occurred_at.isoformat(),
+        "attempts": row.attempts,
+    }
+    label = f"exchange {row.id} of conversation {row.conversation_id or '(none)'}"
+    found = await tx.fetch_one(
+        RECORD_FAILURE, {"op_type": TRIAGE, "label": label[:200], "error": error[:2000], "context": Jsonb(context)}
+    )
+    assert found is not None
+    return int(found["id"])
+
+
+async def count_failed(tx: SpaceTransaction) -> int:
+    row = await tx.fetch_one(COUNT_FAILED)
+    assert row is not None
+    return int(row["failed"])
+
+
+async def list_failed(tx: SpaceTransaction, limit: int) -> list[FailedOperation]:
+    """The oldest failed operations, whatever their audience: what was said is not in them."""
+    return [FailedOperation(**row) for row in await tx.fetch_all(LIST_FAILED, {"limit": limit})]
+
+
+async def read_context(tx: SpaceTransaction, failed_id: int, audience: str | None) -> Mapping[str, Any] | None:
+    """All that a replay of this operation needs, if this audience may see it."""
+    row = await tx.fetch_one(READ_CONTEXT, {"id": failed_id, "audience": audience})
+    return row["context"] if row else None
+
+
+async def requeue_failed(tx: SpaceTransaction, ids: Sequence[int] | None) -> list[int]:
+    """Puts exchanges back at the end of the queue with all their attempts; returns the ids that were there. None: all.
+
+    Those of one conversation keep their order.
+    """
+    params = {"op_type": TRIAGE, "ids": None if ids is None else list(ids)}
+    rows = sorted(await tx.fetch_all(TAKE_FAILED, params), key=lambda row: row["context"]["id"])
+    for row in rows:
+        context = row["context"]
+        await enqueue(
+            tx,
+            context["payload"],
+            conversation_id=context["conversation_id"],
+            audience=context["audience"],
+            speaker=context["speaker"],
+            occurred_at=datetime.fromisoformat(context["occurred_at"]),
+        )
+    return sorted(row["id"] for row in rows)
+
+
+async def drop_failed(tx: SpaceTransaction, ids: Sequence[int]) -> list[int]:
+    """Erases failed operations with what was said; returns the ids that were there."""
+    return sorted(row["id"] for row in await tx.fetch_all(DROP_FAILED, {"ids": list(ids)}))
