@@ -30,7 +30,8 @@ def test_the_demo_answers_ten_questions_and_imports_nothing_twice(tmp_path: Path
     assert second.status == 0
     assert "nothing was imported twice" in second.out
     assert all(question.text in second.out for question in questions())
-    assert "\n  perdure recall " in second.out
+    assert ' recall "When is the half marathon?" --space demo' in second.out
+    assert f"{first['as_meant']} of 10 questions came out as meant" in second.out
     assert "\x1b" not in second.out
     known = run.json("stats", "--space", "demo")["memories"]
     assert known == first["imported"]["stored"]
@@ -79,6 +80,13 @@ def test_init_prepares_a_server_of_ones_own_and_prints_how_to_use_it(foreign: st
     assert "password authentication failed" in refused.err
     assert len(refused.err.splitlines()) == 2
     assert Perdure(tmp_path / "unused", **renewed).json("stats")["memories"] == 1
+
+
+def test_init_with_something_that_is_no_url_says_so(tmp_path: Path) -> None:
+    result = Perdure(tmp_path / "unused")("init", "--owner-url", "foo")
+    assert result.status == 2
+    assert "not a postgresql:// URL" in result.err
+    assert len(result.err.splitlines()) == 2
 
 
 def test_init_without_a_reachable_server_says_what_to_check(tmp_path: Path) -> None:

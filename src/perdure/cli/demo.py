@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -9,6 +11,7 @@ import click
 
 from perdure.cli.as_data import hit_data
 from perdure.cli.call import Call, common, warm_up
+from perdure.cli.called import program
 from perdure.cli.hits import head, why
 from perdure.cli.importing import Imported, Interrupted, Plan, import_messages
 from perdure.cli.printing import moment, tell
@@ -26,12 +29,14 @@ SPACE: Final = "demo"
 SOURCE: Final = "demo"
 
 NEXT: Final = (
-    ('perdure recall "When is the half marathon?" --space demo', "your own question"),
-    ("perdure search Lisbon --space demo --since 2026-09-01 --explain", "every term of the ranking formula"),
-    ('perdure save "I am allergic to peanuts" --tag health', "a memory of your own, in the space `default`"),
-    ("perdure import conversations.json", "your chats: ChatGPT, Telegram, WhatsApp or JSON Lines"),
-    ("perdure doctor", "what runs where, and what is missing"),
+    ('recall "When is the half marathon?" --space {space}', "your own question"),
+    ("search Lisbon --space {space} --since 2026-09-01 --explain", "every term of the ranking formula"),
+    ('save "Ada is allergic to peanuts" --tag health', "a memory of your own, in the space `default`"),
+    ("import conversations.json", "your chats: ChatGPT, Telegram, WhatsApp or JSON Lines"),
+    ("doctor", "what runs where, and what is missing"),
+    ("forget --source import:demo --space {space}", "removes this sample"),
 )
+"""What to try next, without the name of the program in front."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,7 @@ def demo(call: Call) -> None:
         answers.extend([await _ask(space, question) for question in questions()])
         return {
             "space": space_name,
+            "memories": (await space.stats()).memories,
             "data_dir": str(server.data_dir) if server else None,
             "embedder": memory.resources.family.name,
             "import_seconds": round(took, 2),
@@ -104,11 +110,26 @@ def demo(call: Call) -> None:
         for number, answer in enumerate(answers, 1):
             _show_answer(screen, number, answer)
         screen.line("")
-        screen.line(f"{len(answers)} questions asked; all in all {seconds:.1f} s. Now try:")
+        screen.line(verdict(answers))
+        screen.line(f"All in all {seconds:.1f} s. Now try:")
         for command, what in NEXT:
-            screen.line(("  " + command, "bold"), (f"   # {what}", "dim"))
+            spelled = command.format(space=shlex.quote(space_name))
+            screen.line((f"  {program()} {spelled}", "bold"), (f"   # {what}", "dim"))
 
     call.answer(document, show)
+
+
+def verdict(answers: Sequence[Answer]) -> str:
+    """How many questions recalled what they should, and which did not."""
+    missed = [f"{number} ({_miss(answer)})" for number, answer in enumerate(answers, 1) if not answer.as_meant]
+    told = f"{len(answers) - len(missed)} of {len(answers)} questions came out as meant"
+    return f"{told}; not so: {', '.join(missed)}." if missed else f"{told}."
+
+
+def _miss(answer: Answer) -> str:
+    if not answer.question.evidence:
+        return "something was recalled where nothing should be"
+    return "the line that answers it was not recalled" if answer.recall.memories else "nothing was recalled"
 
 
 async def _ask(space: Space, question: DemoQuestion) -> Answer:
@@ -141,6 +162,11 @@ def _show_import(screen: Screen, imported: Imported, facts: dict[str, object]) -
         screen.line(
             f"{imported.stored:,} messages of two people over three months are now memories in space {facts['space']}, "
             f"after {facts['import_seconds']} s.{merged}{again}"
+        )
+    elif facts["memories"] == 0:
+        screen.line(
+            f"The sample was erased from space {facts['space']}, and what is erased stays erased. To see it again, "
+            "name a space where it has not been: --space NAME."
         )
     else:
         screen.line(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perdure.cli.call import Call, common, run_async
+from perdure.cli.called import as_called
 from perdure.cli.failing import FAILED
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def doctor(call: Call) -> int:
         for finding in findings:
             screen.line(MARKS[finding.status], f"  {finding.name}: {finding.detail}")
             if finding.advice:
-                screen.line((f"→ {finding.advice}", "bold"), indent=6)
+                screen.line((f"→ {as_called(finding.advice)}", "bold"), indent=6)
         screen.line("")
         screen.line("Everything needed works." if not failed else f"{len(failed)} of {len(findings)} checks failed.")
 

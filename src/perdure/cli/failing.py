@@ -14,12 +14,21 @@ from typing import Final
 
 import click
 
+from perdure.cli.called import as_called
 from perdure.cli.printing import print_json, printable
 from perdure.errors import InvalidInput, PerdureError
 
 FAILED: Final = 1
 REFUSED: Final = 2
 INTERRUPTED: Final = 130
+
+
+class NoSuchCommand(click.UsageError):
+    """A command that isn't there; `advice` names the one that may have been meant."""
+
+    def __init__(self, name: str, advice: str) -> None:
+        super().__init__(f"There is no command {name!r}.")
+        self.advice = advice
 
 
 def debugging() -> bool:
@@ -29,7 +38,8 @@ def debugging() -> bool:
 
 def error_data(error: PerdureError) -> dict[str, object]:
     """An error as `--json` prints it; `field`, `value`, `limit` and `line` only where the error names them."""
-    data: dict[str, object] = {"code": error.code, "message": error.message, "hint": error.hint}
+    hint = None if error.hint is None else as_called(error.hint)
+    data: dict[str, object] = {"code": error.code, "message": error.message, "hint": hint}
     if isinstance(error, InvalidInput):
         data |= {"field": error.field, "value": error.value, "limit": error.limit}
         if error.line is not None:
@@ -68,11 +78,13 @@ def described(error: BaseException) -> tuple[dict[str, object], int]:
         # click turns what Ctrl-C raises into an Abort that it causes.
         hint = getattr(error, "hint", None) or getattr(error.__cause__, "hint", None)
         return {"code": "interrupted", "message": "Stopped.", "hint": hint}, INTERRUPTED
+    if isinstance(error, NoSuchCommand):
+        return {"code": "usage", "message": error.format_message(), "hint": as_called(error.advice)}, REFUSED
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "perdure"
-        hint = f"`{path} --help` shows what is accepted."
+        hint = as_called(f"`{path} --help` shows what is accepted.")
         return {"code": "usage", "message": error.format_message(), "hint": hint}, REFUSED
     message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
-    hint = "`perdure doctor` checks the installation; PERDURE_DEBUG=1 shows where it happened."
+    hint = as_called("`perdure doctor` checks the installation; PERDURE_DEBUG=1 shows where it happened.")
     return {"code": "internal", "message": message, "hint": hint}, FAILED

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from perdure.cli.call import Call, common, run_async
+from perdure.cli.called import as_called
 from perdure.cli.printing import tell
 from perdure.errors import ConfigurationError
 
@@ -35,6 +36,12 @@ def init(call: Call, *, owner_url: str | None, new_passwords: bool) -> None:
     """
     if owner_url is None:
         _init_embedded(call)
+    elif not owner_url.startswith(("postgresql://", "postgres://")):
+        # The value may hold a password, so it isn't repeated.
+        raise ConfigurationError(
+            "The owner URL is not a postgresql:// URL.",
+            hint="It looks like postgresql://owner:password@host:5432/database.",
+        )
     else:
         _init_external(call, owner_url, new_passwords=new_passwords)
 
@@ -66,7 +73,7 @@ def _init_embedded(call: Call) -> None:
     def show(screen: Screen) -> None:
         screen.line(f"Ready: PostgreSQL {facts['postgres']}, schema {facts['schema']}, embeddings {facts['embedder']}.")
         screen.line(f"Data: {facts['data_dir']} (PERDURE_DATA_DIR names another place).")
-        screen.line("Next: `perdure demo`, or `perdure save TEXT`.")
+        screen.line(as_called("Next: `perdure demo`, or `perdure save TEXT`."))
 
     call.answer(facts, show)
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 import click
 
 import perdure
-from perdure.cli.failing import exit_status
+from perdure.cli.failing import NoSuchCommand, exit_status
 from perdure.cli.table import COMMANDS, entries
 
 
@@ -35,8 +35,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in entries():
             near = get_close_matches(args[0], entries(), 1)
-            advice = f" Did you mean {near[0]!r}?" if near else " `perdure --help` lists the commands."
-            ctx.fail(f"There is no command {args[0]!r}.{advice}")
+            advice = f"Did you mean {near[0]!r}?" if near else "`perdure --help` lists the commands."
+            raise NoSuchCommand(args[0], advice)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -8,6 +8,7 @@ import click
 
 from perdure.cli.as_data import optional_moment
 from perdure.cli.call import Call, common
+from perdure.cli.called import as_called
 from perdure.cli.printing import Screen, local, moment
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 @common
 def stats(call: Call, *, every: bool) -> None:
     """Count the memories of a space, what waits in its queue, what failed, and name its embedding family."""
+    if every and call.space_given:
+        raise click.UsageError("--all counts every space, --space one of them. Leave one of the two out.")
 
     async def work(memory: Memory) -> list[SpaceStats]:
         names = [space.name for space in await memory.spaces()] if every else [call.space_name]
@@ -29,7 +32,7 @@ def stats(call: Call, *, every: bool) -> None:
 
     def show(screen: Screen) -> None:
         if not found:
-            screen.line("There is no space yet. `perdure save` or `perdure import` makes one.")
+            screen.line(as_called("There is no space yet. `perdure save TEXT` or `perdure import FILE` makes one."))
             return
         rows = (
             (s.space, f"{s.memories:,}", f"{s.pending:,}", f"{s.failed:,}", s.family or "-", local(s.created_at))
