@@ -284,24 +284,24 @@ async def test_a_connection_that_row_level_security_would_not_hold_is_refused(
     for url, reason in ((superuser, "is a superuser"), (fresh_database.owner, "owns the tables")):
         async with await psycopg.AsyncConnection.connect(url) as conn:
             with pytest.raises(ConfigurationError, match=reason):
-                await check_serving_role(conn)
+                await check_serving_role(conn, APP)
     with psycopg.connect(superuser, autocommit=True) as admin:
         admin.execute(f"ALTER ROLE {WORKER} BYPASSRLS")
         try:
             async with await psycopg.AsyncConnection.connect(fresh_database.worker) as conn:
                 with pytest.raises(ConfigurationError, match="BYPASSRLS"):
-                    await check_serving_role(conn)
+                    await check_serving_role(conn, WORKER)
             admin.execute(f"ALTER ROLE {WORKER} NOBYPASSRLS")
             admin.execute(f"GRANT {OWNER} TO {WORKER}")
             async with await psycopg.AsyncConnection.connect(fresh_database.worker) as conn:
                 with pytest.raises(ConfigurationError, match="member of their owner"):
-                    await check_serving_role(conn)
+                    await check_serving_role(conn, WORKER)
         finally:
             admin.execute(f"ALTER ROLE {WORKER} NOBYPASSRLS")
             admin.execute(f"REVOKE {OWNER} FROM {WORKER}")
-    for url in (fresh_database.app, fresh_database.worker):
+    for url, role in ((fresh_database.app, APP), (fresh_database.worker, WORKER)):
         async with await psycopg.AsyncConnection.connect(url) as conn:
-            await check_serving_role(conn)
+            await check_serving_role(conn, role)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ async def test_an_owner_without_superuser_prepares_a_database_of_its_own(test_se
             with pytest.raises(ConfigurationError, match="CREATEROLE"):
                 await bootstrap_roles(conn, "another password", None)
         async with await psycopg.AsyncConnection.connect(urls.app) as conn:
-            await check_serving_role(conn)
+            await check_serving_role(conn, APP)
     finally:
         test_server.drop(name)
 

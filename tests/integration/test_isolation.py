@@ -7,8 +7,8 @@ import secrets
 import psycopg
 import pytest
 
-from perdure import ConfigurationError, FamilyMismatch, Memory, NotFound, Space
-from perdure.store.database import SpaceTransaction
+from perdure import ConfigurationError, DatabaseUnavailable, FamilyMismatch, Memory, NotFound, Space
+from perdure.store.database import DatabaseUrls, SpaceTransaction
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
 
@@ -79,9 +79,30 @@ async def test_the_worker_role_finds_work_but_reads_no_content(space: Space, url
                 await connection.execute(statement)
 
 
-async def test_an_owner_url_is_refused_for_serving(urls, embedder: HashedEmbedder) -> None:
-    memory = Memory.open(database_url=urls.owner, database_worker_url=urls.worker, embedder=embedder, worker=False)
-    with pytest.raises(ConfigurationError):
+@pytest.mark.parametrize("place", ["app", "worker"])
+@pytest.mark.parametrize("role", ["owner", "superuser", "the other"])
+async def test_a_url_of_another_role_is_refused_for_serving(urls, test_server, place: str, role: str) -> None:
+    database = psycopg.conninfo.conninfo_to_dict(urls.owner)["dbname"]
+    wrong, why = {
+        "owner": (urls.owner, "owns the tables"),
+        "superuser": (psycopg.conninfo.make_conninfo(test_server.server_url, dbname=database), "is a superuser"),
+        "the other": (urls.worker if place == "app" else urls.app, f"is not perdure_{place}"),
+    }[role]
+    chosen = DatabaseUrls(**{"app": urls.app, "worker": urls.worker, "owner": urls.owner} | {place: wrong})
+    with pytest.raises(ConfigurationError, match=why):
+        await open_memory(chosen, HashedEmbedder())
+
+
+async def test_a_worker_that_cannot_log_in_is_found_out_at_opening(urls, embedder: HashedEmbedder) -> None:
+    worker = psycopg.conninfo.make_conninfo(urls.worker, user="perdure_nobody")
+    memory = Memory.open(
+        database_url=urls.app,
+        database_worker_url=worker,
+        database_timeout_s=1,
+        embedder=embedder,
+        worker=False,
+    )
+    with pytest.raises(DatabaseUnavailable, match="PERDURE_DATABASE_WORKER_URL"):
         await memory
 
 

@@ -24,7 +24,7 @@ from perdure.store.embedded import EmbeddedServer
 from perdure.store.embedded_os import default_data_dir, running_as_root
 from perdure.store.external import inspect_server
 from perdure.store.migrate import migrate, migrations, pending
-from perdure.store.roles import OLDEST_VECTOR
+from perdure.store.roles import APP, OLDEST_VECTOR, WORKER
 from perdure.types import SpaceStats
 
 FEW_BYTES: Final = 100 * 1024**2
@@ -160,7 +160,7 @@ async def _memory(memory: Memory) -> list[Finding]:
     """Opening it has checked roles and family; then what lies in the spaces."""
     family = memory.resources.family
     found = [
-        Finding("roles", "ok", "the serving role is no superuser, owns nothing, and can't bypass row-level security"),
+        Finding("roles", "ok", f"{APP} and {WORKER} log in; neither owns tables or can bypass row-level security"),
         Finding("embedding family", "ok", f"{family.name}, index {family.index_name or 'none (too many dimensions)'}"),
         Finding(
             "language models",

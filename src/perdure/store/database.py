@@ -24,6 +24,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from perdure.clock import Clock
 from perdure.errors import DatabaseUnavailable
+from perdure.store.roles import APP, WORKER
 
 T = TypeVar("T")
 Statement = LiteralString | sql.SQL | sql.Composed
@@ -147,11 +148,11 @@ class Database:
                     hint=f"Is the server up? If {variable} is set: check its host, port, user, password and database.",
                 ) from error
 
-    async def check(self, look: Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]]) -> None:
+    async def check(self, look: Callable[[psycopg.AsyncConnection[Any], str], Awaitable[None]]) -> None:
         """Lets `look` examine a connection of each serving role, as `roles.check_serving_role` does."""
-        for kept in (self._app, self._worker):
+        for kept, role in ((self._app, APP), (self._worker, WORKER)):
             async with kept.pool.connection() as connection:
-                await look(connection)
+                await look(connection, role)
 
     async def close(self) -> None:
         """Lets go of all connections; what still runs on one is cut off when it ends."""

@@ -56,7 +56,8 @@ _STANDING: Final = """
                SELECT 1 FROM pg_catalog.pg_class c
                WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
                  AND (pg_catalog.pg_has_role(r.oid, c.relowner, 'MEMBER')
-                      OR pg_catalog.pg_has_role(s.oid, c.relowner, 'MEMBER')))
+                      OR pg_catalog.pg_has_role(s.oid, c.relowner, 'MEMBER'))),
+           pg_catalog.pg_has_role(r.oid, %(role)s, 'MEMBER')
     FROM pg_catalog.pg_roles r, pg_catalog.pg_roles s
     WHERE r.rolname = current_user AND s.rolname = session_user
 """
@@ -107,16 +108,17 @@ def check_versions(postgres_major: int, vector: str) -> None:
         )
 
 
-async def check_serving_role(conn: psycopg.AsyncConnection[Any]) -> None:
+async def check_serving_role(conn: psycopg.AsyncConnection[Any], role: str) -> None:
     """Refuses a connection that row-level security would not hold: superuser, BYPASSRLS, or an owner of the tables.
 
-    Raises ConfigurationError saying which URL to use instead.
+    It also has to be `role`, or a member of it: as another one it would find nothing. Raises ConfigurationError saying
+    which URL to use instead.
     """
     async with conn.cursor(row_factory=tuple_row) as cursor:
-        await cursor.execute(_STANDING)
+        await cursor.execute(_STANDING, {"role": role})
         row = await cursor.fetchone()
     assert row is not None
-    name, superuser, bypasses, owns = row
+    name, superuser, bypasses, owns, serves = row
     reasons = {
         "is a superuser": superuser,
         "has BYPASSRLS": bypasses,
@@ -128,6 +130,11 @@ async def check_serving_role(conn: psycopg.AsyncConnection[Any]) -> None:
                 f"The database role {name} {reason}, so the database would not keep spaces apart.",
                 hint=f"Serve as {APP} and {WORKER}, made by `perdure init`; the owner's URL is for migrations only.",
             )
+    if not serves:
+        raise ConfigurationError(
+            f"The database role {name} is not {role}, so it may not do that role's work.",
+            hint=f"PERDURE_DATABASE_URL logs in as {APP}, PERDURE_DATABASE_WORKER_URL as {WORKER}.",
+        )
 
 
 def make_roles(server_url: str, passwords: Mapping[str, str]) -> str:
