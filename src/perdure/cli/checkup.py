@@ -199,7 +199,7 @@ def _backlog(waiting: int, oldest: datetime | None) -> Finding:
 
 def _failures(failed: int) -> Finding:
     if failed:
-        advice = "They are kept with all that a replay needs, in failed_operations."
+        advice = "`perdure failed list --space NAME` shows why, `perdure failed replay --space NAME` tries them again."
         return Finding("failed operations", "warn", f"{failed:,}", advice)
     return Finding("failed operations", "ok", "none")
 

@@ -32,6 +32,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "show": Entry("perdure.cli.browse:show", "Show one memory with its evidence and history."),
         "forget": Entry("perdure.cli.forget:forget", "Erase memories for good."),
         "stats": Entry("perdure.cli.stats:stats", "Count what spaces hold and what waits."),
+        "failed": Entry("perdure.cli.failed:failed", "Show, replay or drop what failed for good."),
     },
     "Measuring": {
         "eval": Entry("perdure.cli.evaluation:evaluate", "Measure retrieval on a set of questions."),
