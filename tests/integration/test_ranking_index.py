@@ -7,6 +7,7 @@ from statistics import mean
 from typing import Any
 
 import pytest
+from psycopg import sql
 
 from perdure.rules.profiles import DEFAULT
 from perdure.rules.ranking import SEED, RankingProfile
@@ -144,7 +145,7 @@ class Explaining:
         self, statement: Any, params: Any = None, *, prepare: bool | None = None
     ) -> list[dict[str, Any]]:
         assert prepare is False
-        explained = ranking.sql.SQL("EXPLAIN ") + ranking.sql.Composed([statement])
+        explained = sql.SQL("EXPLAIN ") + sql.Composed([statement])
         rows = await self._tx.fetch_all(explained, params, prepare=prepare)
         self._plans.append("\n".join(row["QUERY PLAN"] for row in rows))
         return await self._tx.fetch_all(statement, params, prepare=prepare)

@@ -10,8 +10,7 @@ get the exact distance (out of line for long vectors) and the exact lexical scor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isqrt, pi
 from typing import Final, LiteralString
 
@@ -19,8 +18,9 @@ from psycopg import sql
 
 from perdure.rules.ranking import SEED, RankingProfile
 from perdure.store.families import StoredFamily
-from perdure.store.ranking_sql import double, prior, state_signals, terms
+from perdure.store.ranking_sql import double, posting_score, prior, state_signals, terms
 from perdure.store.sketches import SIGNATURE_BITS, SKETCH_BITS
+from perdure.store.visibility import Conditions, visible
 
 RARE_POSTINGS: Final = 400
 """Terms, rarest first, whose postings are all considered; the others are seen through the signatures."""
@@ -217,27 +217,26 @@ PROBE_ENTITY: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """What the statements of one query are made of, besides its bound parameters.
+    """What the statements of one query are made of, besides its bound parameters: the key that they are kept under.
 
-    `common_terms` and `common_entities` are the bits of a signature that stand for keys with too many postings to go
-    through, the terms with what one occurrence adds to the lexical score. `memories` is the size of the space.
+    `common_terms` and `common_entities` say how the bits of a signature are read that stand for keys with too many
+    postings to go through: one by one, with a weight each (`bit_0`, `weight_0`, ...), or all at once by a mask
+    (`common_mask` and `common_weight`, `entity_mask`).
     """
 
     family: StoredFamily
     profile: RankingProfile
-    memories: int
     has_vector: bool
     has_terms: bool
     has_entities: bool
     limit: int
     dense_rows: int
-    visible: sql.Composed
-    audience: str | None
-    posting: sql.Composed
+    asked: Conditions
     rare_terms: bool = False
     rare_entities: bool = False
-    common_terms: Mapping[int, float] = field(default_factory=dict)
-    common_entities: tuple[int, ...] = ()
+    common_terms: int = 0
+    common_alike: bool = False
+    common_entities: bool = False
 
     @property
     def vector(self) -> sql.Composed:
@@ -260,11 +259,6 @@ class Slots:
         enough = CHOSEN_ROWS_INLINE if self.inline and self.profile.turns is None else CHOSEN_ROWS
         return max(enough, self.limit + 40)
 
-    @property
-    def worthy_rows(self) -> int:
-        """How many of the worthiest rows are judged by sketch and signature, at most."""
-        return max(1500, 30 * isqrt(self.memories))
-
 
 def settings(slots: Slots) -> sql.Composed:
     """The planner's instructions for the rest of the transaction: nested loops over indexes, and how far HNSW looks."""
@@ -282,7 +276,7 @@ def candidates(slots: Slots) -> sql.Composed:
         "family": sql.Literal(slots.family.id),
         "dimensions": sql.Literal(slots.family.dimensions),
         "vector": slots.vector,
-        "visible": slots.visible,
+        "visible": visible(slots.asked),
         "state": state_signals(slots.profile),
         "relevance": named["relevance"],
         "others": sql.SQL(" ").join(term for name, term in named.items() if name != "relevance"),
@@ -293,7 +287,7 @@ def candidates(slots: Slots) -> sql.Composed:
         "text": _signed_text(slots),
         "entity": _signed_entity(slots),
         "limit": sql.Literal(slots.limit),
-        "posting": slots.posting,
+        "posting": posting_score(slots.profile),
     }
     if slots.has_vector:
         near = {
@@ -308,7 +302,7 @@ def candidates(slots: Slots) -> sql.Composed:
     least_band = _least_band(slots)
     if least_band is not None:
         others = {"others": _others_by_band(slots.profile)}
-        rows = {"rows": sql.Literal(slots.worthy_rows), "kept": sql.Literal(slots.best_rows)}
+        rows = {"rows": sql.SQL("%(worthy_rows)s::bigint"), "kept": sql.Literal(slots.best_rows)}
         parts.append(sql.SQL(WORTHY).format(**{**common, **others, **rows}, least_band=least_band))
         pool.append(POOL_WORTHY)
     arms: list[LiteralString] = []
@@ -333,6 +327,11 @@ def candidates(slots: Slots) -> sql.Composed:
 def dense_rows(memories: int, limit: int) -> int:
     """How many nearest rows are looked at. With the worthy rows, their product must grow with the space."""
     return max(DENSE_ROWS, isqrt(memories // 12), limit)
+
+
+def worthy_rows(memories: int) -> int:
+    """How many of the worthiest rows are judged by sketch and signature, at most."""
+    return max(1500, 30 * isqrt(memories))
 
 
 def posting_budget(profile: RankingProfile) -> int:
@@ -390,26 +389,27 @@ def _judged(slots: Slots) -> sql.Composed:
 
 
 def _signed_text(slots: Slots) -> sql.Composed:
-    weights = set(slots.common_terms.values())
-    if len(weights) == 1:
-        mask = sum(1 << (SIGNATURE_BITS - 1 - bit) for bit in slots.common_terms)
-        return sql.SQL("coalesce(bit_count(m.signature & {}::bit({})) * {}, 0)").format(
-            sql.Literal(f"{mask:0{SIGNATURE_BITS}b}"), sql.Literal(SIGNATURE_BITS), double(weights.pop())
-        )
-    parts = [
-        sql.SQL("get_bit(m.signature, {}) * {}").format(sql.Literal(bit), double(weight))
-        for bit, weight in slots.common_terms.items()
-    ]
-    if not parts:
+    if not slots.common_terms:
         return double(0.0)
+    if slots.common_alike:
+        return sql.SQL(
+            "coalesce(bit_count(m.signature & %(common_mask)s::bit({})) * %(common_weight)s::double precision, 0)"
+        ).format(sql.Literal(SIGNATURE_BITS))
+    parts = [
+        sql.SQL("get_bit(m.signature, {}::integer) * {}::double precision").format(
+            sql.Placeholder(f"bit_{i}"), sql.Placeholder(f"weight_{i}")
+        )
+        for i in range(slots.common_terms)
+    ]
     return sql.SQL("coalesce({}, 0)").format(sql.SQL(" + ").join(parts))
 
 
 def _signed_entity(slots: Slots) -> sql.Composed:
     if not slots.common_entities:
         return sql.SQL("0").format()
-    bits = [sql.SQL("get_bit(m.signature, {})").format(sql.Literal(bit)) for bit in slots.common_entities]
-    return sql.SQL("coalesce(greatest({}), 0)").format(sql.SQL(", ").join(bits))
+    return sql.SQL("coalesce(least(1, bit_count(m.signature & %(entity_mask)s::bit({}))), 0)").format(
+        sql.Literal(SIGNATURE_BITS)
+    )
 
 
 def _others_by_band(profile: RankingProfile) -> sql.Composed:
@@ -422,8 +422,7 @@ def _others_by_band(profile: RankingProfile) -> sql.Composed:
 def _least_band(slots: Slots) -> sql.Composed | None:
     """How far down the worthiest rows are read; None when the profile gives nothing for what a memory is worth.
 
-    `prior_band` uses the mission's weights. A profile's own prior is at most `ratio` times that, plus its recency; and
-    words that are too common to go through may lift a row besides.
+    `prior_band` uses the mission's weights. A profile's own prior is at most `ratio` times that, besides the `slack`.
     """
     profile = slots.profile
     ratio = max(
@@ -436,10 +435,13 @@ def _least_band(slots: Slots) -> sql.Composed | None:
         return None
     if not slots.has_vector:
         return sql.SQL("-32768").format()
-    text = sum(slots.common_terms.values())
-    share = 1 - 1 / (1 + profile.text_divisor * text)
-    slack = profile.recency + profile.text_weight * text + 0.5 * share
     return sql.SQL(
-        "(SELECT coalesce(greatest(-32768, least(32767, floor({bands} * (b.worth - {slack}) / {ratio}))), -32768)"
-        " FROM bound b)::smallint"
-    ).format(bands=double(BANDS), slack=double(slack), ratio=double(ratio))
+        "(SELECT coalesce(greatest(-32768, least(32767,"
+        " floor({bands} * (b.worth - %(slack)s::double precision) / {ratio}))), -32768) FROM bound b)::smallint"
+    ).format(bands=double(BANDS), ratio=double(ratio))
+
+
+def slack(profile: RankingProfile, text: float) -> float:
+    """What may lift a row over its prior by band: recency, and the words that are too common to go through."""
+    share = 1 - 1 / (1 + profile.text_divisor * text)
+    return profile.recency + profile.text_weight * text + 0.5 * share

@@ -14,7 +14,6 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 from pgvector import HalfVector
-from psycopg import sql
 
 from perdure.errors import InvalidInput
 from perdure.rules.lexical import idf
@@ -24,18 +23,19 @@ from perdure.store.candidates import (
     MOST_SIGNATURE_BITS,
     RARE_ENTITY_ROWS,
     Slots,
-    candidates,
     dense_rows,
     posting_budget,
     settings,
+    slack,
+    worthy_rows,
 )
 from perdure.store.database import SpaceTransaction
 from perdure.store.families import StoredFamily
 from perdure.store.ranking_counts import EXACT_ROWS, Counts, read_counts
-from perdure.store.ranking_sql import TERMS, one_occurrence, posting_score
-from perdure.store.ranking_statements import CHOSEN_BEFORE, exact_statement, strips_statement
-from perdure.store.sketches import entity_position, sketches, term_position
-from perdure.store.visibility import facets_of, filter_params, visible
+from perdure.store.ranking_sql import TERMS, one_occurrence
+from perdure.store.ranking_statements import chosen_statement, exact_statement, index_statement
+from perdure.store.sketches import entity_position, mask, sketches, term_position
+from perdure.store.visibility import conditions_of, facets_of, filter_params
 from perdure.types import Filters
 
 MAX_LIMIT: Final = 100
@@ -131,6 +131,8 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
         "distance_scale": distance_scale(query.profile, query.family),
         "terms": list(query.terms),
         "weights": [idfs[term] / total for term in query.terms],
+        "term_count": float(max(1, len(query.terms))),
+        "average_length": counts.average_length or 1.0,
         "tsquery": tsquery(query.terms),
         "entity_keys": list(query.entity_keys),
         **filter_params(query.filters, query.audience, facets),
@@ -138,15 +140,12 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
     slots = Slots(
         family=query.family,
         profile=query.profile,
-        memories=counts.memories,
         has_vector=vector is not None,
         has_terms=bool(query.terms),
         has_entities=bool(query.entity_keys),
         limit=query.limit,
         dense_rows=dense_rows(counts.memories, query.limit),
-        visible=visible(query.filters, query.audience, facets),
-        audience=query.audience,
-        posting=posting_score(query.profile, len(query.terms), counts.average_length),
+        asked=conditions_of(query.filters, query.audience, facets),
     )
     if path == "exact":
         # A conversation reaches beyond what a filter leaves: in a large space only the best are seen in their turns.
@@ -156,15 +155,26 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
         rare_terms = rare(counts.of_terms, posting_budget(query.profile))
         rare_entities = rare(counts.of_entities, RARE_ENTITY_ROWS)
         weights = [idfs[term] / total for term in rare_terms]
-        params |= {"rare_terms": rare_terms, "rare_weights": weights, "rare_entities": rare_entities}
+        common = _common_terms(query, counts, {term: share / total for term, share in idfs.items()})
+        common_entities = _common_entities(counts)
+        params |= {
+            "rare_terms": rare_terms,
+            "rare_weights": weights,
+            "rare_entities": rare_entities,
+            "entity_mask": mask(common_entities),
+            "worthy_rows": worthy_rows(counts.memories),
+            "slack": slack(query.profile, sum(common.values())),
+            **_common_params(common),
+        }
         if vector is not None:
             params["sketch"] = sketches(vector[None])[0]
         slots = replace(
             slots,
             rare_terms=bool(rare_terms),
             rare_entities=bool(rare_entities),
-            common_terms=_common_terms(query, counts, {term: share / total for term, share in idfs.items()}),
-            common_entities=_common_entities(counts),
+            common_terms=1 if _alike(common) else len(common),
+            common_alike=_alike(common),
+            common_entities=bool(common_entities),
         )
         rows = await _by_index(tx, slots, params)
         if _missed(rows):
@@ -180,14 +190,12 @@ async def _by_scan(
         return await tx.fetch_all(exact_statement(slots), params, prepare=False)
     alone = replace(slots, profile=replace(slots.profile, turns=None), limit=slots.limit + SEEN_IN_TURNS)
     found = [row["memory_id"] for row in await tx.fetch_all(exact_statement(alone), params, prepare=False)]
-    return await tx.fetch_all(
-        strips_statement(slots, sql.SQL(CHOSEN_BEFORE)), {**params, "chosen": found}, prepare=False
-    )
+    return await tx.fetch_all(chosen_statement(slots), {**params, "chosen": found}, prepare=False)
 
 
 async def _by_index(tx: SpaceTransaction, slots: Slots, params: Mapping[str, object]) -> list[dict[str, Any]]:
     await tx.execute(settings(slots))
-    return await tx.fetch_all(strips_statement(slots, candidates(slots), "pool"), params, prepare=False)
+    return await tx.fetch_all(index_statement(slots), params, prepare=False)
 
 
 def _missed(rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -211,10 +219,22 @@ def _common_terms(query: RankQuery, counts: Counts, shares: Mapping[str, float])
     return weights
 
 
+def _alike(common: Mapping[int, float]) -> bool:
+    """Whether every common term adds the same, so that counting their bits is enough."""
+    return len(set(common.values())) == 1
+
+
+def _common_params(common: Mapping[int, float]) -> dict[str, object]:
+    if _alike(common):
+        return {"common_mask": mask(common), "common_weight": next(iter(common.values()))}
+    bits = {f"bit_{i}": bit for i, bit in enumerate(common)}
+    return bits | {f"weight_{i}": weight for i, weight in enumerate(common.values())}
+
+
 def _common_entities(counts: Counts) -> tuple[int, ...]:
     seen = set(rare(counts.of_entities, RARE_ENTITY_ROWS))
     common = sorted((key for key in counts.of_entities if key not in seen), key=lambda key: counts.of_entities[key])
-    return tuple(sorted({entity_position(key) for key in common[:MOST_SIGNATURE_BITS]}))
+    return tuple(entity_position(key) for key in common[:MOST_SIGNATURE_BITS])
 
 
 def rare(counts: Mapping[str, int], budget: int) -> list[str]:

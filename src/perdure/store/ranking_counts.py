@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from psycopg import sql
 
 from perdure.store.database import SpaceTransaction
-from perdure.store.visibility import audience_condition, filter_params, state_conditions
+from perdure.store.ranking_sql import kept
+from perdure.store.visibility import Conditions, audience_condition, conditions_of, filter_params, state_conditions
 from perdure.types import Filters
 
 EXACT_ROWS: Final = 5000
@@ -76,21 +78,17 @@ async def read_counts(
     facets: Sequence[str],
 ) -> Counts:
     """The size of the space, the query's document frequencies and how many rows the filters leave; one statement."""
-    parts: list[sql.Composable] = [sql.SQL(COUNTS)]
-    most = sql.Literal(EXACT_ROWS + 1)
-    chosen = state_conditions(filters)
-    parts += [sql.SQL(COUNT_IN_STATE).format(condition=condition, most=most) for condition in chosen]
-    parts.append(sql.SQL(COUNT_AUDIENCE).format(condition=audience_condition(audience, "m"), most=most))
     params = {
         "terms": list(terms),
         "entity_keys": list(entity_keys),
         "facets": list(facets),
         **filter_params(filters, audience, facets),
     }
+    statement = _statement(conditions_of(filters, audience, facets))
     found: dict[str, dict[str, int]] = {"term": {}, "entity": {}, "facet": {}}
     memories = length = 0
     bounds: list[int] = []
-    for row in await tx.fetch_all(sql.SQL("").join(parts), params, prepare=False):
+    for row in await tx.fetch_all(statement, params, prepare=False):
         if row["kind"] == "space":
             memories, length = row["n"], row["terms"]
         elif row["kind"] == "state":
@@ -99,3 +97,12 @@ async def read_counts(
             found[row["kind"]][row["key"]] = row["n"]
     bounds += [found["facet"].get(key, 0) for key in facets]
     return Counts(memories, length, found["term"], found["entity"], min([memories, *bounds]))
+
+
+@lru_cache(maxsize=64)
+def _statement(asked: Conditions) -> sql.SQL:
+    most = sql.Literal(EXACT_ROWS + 1)
+    parts: list[sql.Composable] = [sql.SQL(COUNTS)]
+    parts += [sql.SQL(COUNT_IN_STATE).format(condition=condition, most=most) for condition in state_conditions(asked)]
+    parts.append(sql.SQL(COUNT_AUDIENCE).format(condition=audience_condition(asked, "m"), most=most))
+    return kept(sql.SQL("").join(parts))

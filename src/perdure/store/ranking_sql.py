@@ -7,7 +7,7 @@ one expression that `ranking_order_by` builds.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, LiteralString
+from typing import Final, LiteralString, cast
 
 from psycopg import sql
 
@@ -45,10 +45,10 @@ STATE_SIGNALS: Final = """
 TS_RANK_OF_ONE: Final = 0.06079271
 POSTING_TS_RANK: Final = """
     {one} * CASE p.tf WHEN 1 THEN 1 WHEN 2 THEN 1.25 WHEN 3 THEN 1.361 ELSE 1.5 END
-        / {term_count}
+        / %(term_count)s::double precision
 """
 POSTING_BM25: Final = """
-    q.weight * p.tf / (p.tf + {k1} * (1 - {b} + {b} * p.length / {average_length}))
+    q.weight * p.tf / (p.tf + {k1} * (1 - {b} + {b} * p.length / %(average_length)s::double precision))
 """
 
 
@@ -80,16 +80,15 @@ def state_signals(profile: RankingProfile) -> sql.Composed:
     return sql.SQL(STATE_SIGNALS).format(half_life=double(profile.recency_half_life_days))
 
 
-def posting_score(profile: RankingProfile, term_count: int, average_length: float) -> sql.Composed:
+def posting_score(profile: RankingProfile) -> sql.Composed:
     """What one posting `p` of query term `q` adds to the profile's lexical score.
 
-    `q.weight` is the term's share of what a memory could reach at most (BM25 only); `average_length` is the space's.
+    `q.weight` is the term's share of what a memory could reach at most (BM25 only); bound are `average_length`, the
+    space's, and `term_count`, the query's, neither of them 0.
     """
     if profile.text is TextTerm.TS_RANK:
-        return sql.SQL(POSTING_TS_RANK).format(one=double(TS_RANK_OF_ONE), term_count=double(max(1, term_count)))
-    return sql.SQL(POSTING_BM25).format(
-        k1=double(profile.bm25.k1), b=double(profile.bm25.b), average_length=double(average_length or 1.0)
-    )
+        return sql.SQL(POSTING_TS_RANK).format(one=double(TS_RANK_OF_ONE))
+    return sql.SQL(POSTING_BM25).format(k1=double(profile.bm25.k1), b=double(profile.bm25.b))
 
 
 def one_occurrence(profile: RankingProfile, term_count: int, share: float) -> float:
@@ -97,6 +96,11 @@ def one_occurrence(profile: RankingProfile, term_count: int, share: float) -> fl
     if profile.text is TextTerm.TS_RANK:
         return TS_RANK_OF_ONE / max(1, term_count)
     return share / (1 + profile.bm25.k1)
+
+
+def kept(statement: sql.Composed) -> sql.SQL:
+    """A statement as one text, for those that are put together once and run often: its pieces are not walked again."""
+    return sql.SQL(cast(LiteralString, statement.as_string(None)))
 
 
 def all_of(conditions: Iterable[sql.Composable]) -> sql.Composed:

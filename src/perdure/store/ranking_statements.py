@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from psycopg import sql
 
 from perdure.rules.ranking import TextTerm
-from perdure.store.candidates import TURNS_ARM, Slots, distance, probe_entity
-from perdure.store.ranking_sql import double, ranking_order_by, state_signals, terms
+from perdure.store.candidates import TURNS_ARM, Slots, candidates, distance, probe_entity
+from perdure.store.ranking_sql import double, kept, posting_score, ranking_order_by, state_signals, terms
 from perdure.store.turns_sql import in_turn, strips
-from perdure.store.visibility import live
+from perdure.store.visibility import live, visible
+
+KEPT_STATEMENTS: Final = 128
+"""How many shapes of a query keep their statement: putting one together takes 3 ms, several times what it is worth."""
 
 # OFFSET 0 keeps the planner from merging the signals into the outer query, which would compute every distance and every
 # lexical score once per mention.
@@ -103,39 +107,52 @@ MATCHED: Final = """
 """
 
 
-def exact_statement(slots: Slots) -> sql.Composed:
+@lru_cache(maxsize=KEPT_STATEMENTS)
+def exact_statement(slots: Slots) -> sql.SQL:
     """Every row that the query may return; with turns, every live row, since a conversation knows no filter."""
     by_ts_rank = slots.profile.text is TextTerm.TS_RANK
     turns = slots.profile.turns
-    return sql.SQL(EXACT).format(
+    statement = sql.SQL(EXACT).format(
         **_common(slots),
-        sum=sql.SQL("NULL" if by_ts_rank else "sum({})").format(slots.posting),
+        sum=sql.SQL("NULL" if by_ts_rank else "sum({})").format(posting_score(slots.profile)),
         texts=sql.SQL(TEXTS_TS_RANK).format(ts_rank=sql.SQL(TS_RANK)) if by_ts_rank else sql.SQL(TEXTS_BM25),
         name=sql.Identifier("signals" if turns is None else "scored"),
-        more=sql.SQL(ALONE if turns is None else IN_CONVERSATION).format(visible=slots.visible),
-        condition=slots.visible if turns is None else live(slots.audience, "m"),
+        more=sql.SQL(ALONE if turns is None else IN_CONVERSATION).format(visible=visible(slots.asked)),
+        condition=visible(slots.asked) if turns is None else live(slots.asked, "m"),
         in_turn=_in_turn(slots),
         **_best(slots, "signals", None),
     )
+    return kept(statement)
 
 
-def strips_statement(slots: Slots, chosen: sql.Composable, considered: str = "chosen") -> sql.Composed:
-    """The rows of `chosen`, and with turns the rows around them."""
+@lru_cache(maxsize=KEPT_STATEMENTS)
+def index_statement(slots: Slots) -> sql.SQL:
+    """The candidates of a large space, and with turns the rows around them."""
+    return kept(_strips(slots, candidates(slots), "pool"))
+
+
+@lru_cache(maxsize=KEPT_STATEMENTS)
+def chosen_statement(slots: Slots) -> sql.SQL:
+    """The rows that an earlier statement chose, and with turns the rows around them."""
+    return kept(_strips(slots, sql.SQL(CHOSEN_BEFORE), "chosen"))
+
+
+def _strips(slots: Slots, chosen: sql.Composable, considered: str) -> sql.Composed:
     if not slots.has_terms:
         text = double(0.0)
     elif slots.profile.text is TextTerm.TS_RANK:
         text = sql.SQL(TS_RANK).format()
     else:
-        text = sql.SQL(PROBED_BM25).format(posting=slots.posting)
+        text = sql.SQL(PROBED_BM25).format(posting=posting_score(slots.profile))
     turns = slots.profile.turns
     bound = "bound" if slots.has_vector and considered == "pool" else None
     return sql.SQL(INDEXED).format(
         **_common(slots),
         candidates=chosen,
-        source=sql.SQL("").format() if turns is None else strips(live(slots.audience, "x"), TURNS_ARM),
+        source=sql.SQL("").format() if turns is None else strips(live(slots.asked, "x"), TURNS_ARM),
         name=sql.Identifier("signals" if turns is None else "scored"),
         rows=sql.Identifier("chosen" if turns is None else "strips"),
-        more=sql.SQL(ALONE if turns is None else IN_STRIP).format(visible=slots.visible),
+        more=sql.SQL(ALONE if turns is None else IN_STRIP).format(visible=visible(slots.asked)),
         text=text,
         entity=probe_entity(slots),
         in_turn=_in_turn(slots),

@@ -48,8 +48,13 @@ def entity_position(key: str) -> int:
 
 def signature(terms: Iterable[str], entity_keys: Iterable[str]) -> str:
     """The signature of a memory with these terms and entities, as the text of a bit string."""
+    return mask({*map(term_position, terms), *map(entity_position, entity_keys)})
+
+
+def mask(positions: Iterable[int]) -> str:
+    """These bits of a signature, as the text of a bit string."""
     bits = bytearray(b"0" * SIGNATURE_BITS)
-    for position in {*map(term_position, terms), *map(entity_position, entity_keys)}:
+    for position in positions:
         bits[position] = ord("1")
     return bits.decode()
 

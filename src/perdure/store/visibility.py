@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from psycopg import sql
@@ -17,42 +18,66 @@ FACET: Final = """
 """
 
 
-def visible(filters: Filters, audience: str | None, facets: Sequence[str]) -> sql.Composed:
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Which conditions a query puts on rows, without their values: those are bound by `filter_params`."""
+
+    audience: bool
+    memory_type: bool
+    conversation: bool
+    since: bool
+    until: bool
+    facets: int
+
+
+def conditions_of(filters: Filters, audience: str | None, facets: Sequence[str]) -> Conditions:
+    """The conditions of a query, as what its statements are kept under."""
+    return Conditions(
+        audience=audience is not None,
+        memory_type=filters.memory_type is not None,
+        conversation=filters.conversation_id is not None,
+        since=filters.since is not None,
+        until=filters.until is not None,
+        facets=len(facets),
+    )
+
+
+def visible(asked: Conditions) -> sql.Composed:
     """Which rows `m` of memory_state the query may return."""
-    conditions: list[sql.Composable] = [live(audience, "m")]
-    if filters.memory_type is None:
+    conditions: list[sql.Composable] = [live(asked, "m")]
+    if not asked.memory_type:
         hidden = sql.SQL(", ").join(sql.Literal(kind.value) for kind in sorted(HIDDEN_TYPES))
         conditions.append(sql.SQL("m.memory_type NOT IN ({})").format(hidden))
-    conditions += state_conditions(filters)
-    conditions += [sql.SQL(FACET).format(key=sql.Placeholder(f"facet_{i}")) for i in range(len(facets))]
+    conditions += state_conditions(asked)
+    conditions += [sql.SQL(FACET).format(key=sql.Placeholder(f"facet_{i}")) for i in range(asked.facets)]
     return all_of(conditions)
 
 
-def live(audience: str | None, alias: str) -> sql.Composed:
+def live(asked: Conditions, alias: str) -> sql.Composed:
     """Rows that count at all for this audience: not superseded, and not said to somebody else."""
     table = sql.Identifier(alias)
-    return sql.SQL("{}.superseded_at IS NULL AND {}").format(table, audience_condition(audience, alias))
+    return sql.SQL("{}.superseded_at IS NULL AND {}").format(table, audience_condition(asked, alias))
 
 
-def audience_condition(audience: str | None, alias: str) -> sql.Composed:
+def audience_condition(asked: Conditions, alias: str) -> sql.Composed:
     """Rows said to the whole space, or to this audience; without one, only the former."""
     table = sql.Identifier(alias)
-    if audience is None:
+    if not asked.audience:
         return sql.SQL("{}.audience IS NULL").format(table)
     return sql.SQL("({}.audience IS NULL OR {}.audience = %(audience)s)").format(table, table)
 
 
-def state_conditions(filters: Filters) -> list[sql.Composable]:
+def state_conditions(asked: Conditions) -> list[sql.Composable]:
     """The filters that memory_state itself answers, one condition each: type, conversation, time."""
     found: list[sql.Composable] = []
-    if filters.memory_type is not None:
+    if asked.memory_type:
         found.append(sql.SQL("m.memory_type = %(memory_type)s"))
-    if filters.conversation_id is not None:
+    if asked.conversation:
         found.append(sql.SQL("m.conversation_id = %(conversation_id)s"))
     bounds: list[sql.Composable] = []
-    if filters.since is not None:
+    if asked.since:
         bounds.append(sql.SQL("m.source_date >= %(since)s::timestamptz"))
-    if filters.until is not None:
+    if asked.until:
         bounds.append(sql.SQL("m.source_date < %(until)s::timestamptz"))
     return [*found, all_of(bounds)] if bounds else found
 
