@@ -12,7 +12,7 @@ import random
 import uuid
 from datetime import timedelta
 
-from perdure.errors import DatabaseUnavailable
+from perdure.errors import DatabaseUnavailable, without_words
 from perdure.ingest import drain_pending_triage
 from perdure.resources import Resources
 from perdure.store.crossing import DueSpace, find_due_spaces
@@ -22,6 +22,10 @@ from perdure.store.spaces import SpaceRow, read_space
 LOOK_S = 5.0
 SHARE = 64
 """Exchanges drained from one space before the next one has its turn."""
+PAGE = 1000
+"""Spaces that one look finds at once."""
+CUT_OFF_S = 1.0
+"""How long a cancelled drain may take to end, and to end once more."""
 
 log = logging.getLogger("perdure.worker")
 
@@ -40,30 +44,46 @@ class Worker:
         self._task = asyncio.create_task(self._run(), name="perdure-worker")
 
     async def stop(self, patience_s: float = 5.0) -> None:
-        """Ends the loop after the batch at hand; what is cut off after `patience_s` is taken up again later."""
+        """Ends the loop after the batch at hand; what is cut off after `patience_s` is taken up again later.
+
+        A query of a frozen database ends at the second cancellation, which closes its connection.
+        """
         self._stopping.set()
         if self._task is None:
             return
-        done, _ = await asyncio.wait({self._task}, timeout=patience_s)
-        if not done:
+        for seconds in (patience_s, CUT_OFF_S, CUT_OFF_S):
+            done, _ = await asyncio.wait({self._task}, timeout=seconds)
+            if done:
+                return
             self._task.cancel()
-            await asyncio.wait({self._task})
 
     async def tick(self, *, heartbeat: bool) -> int:
-        """One look: drains what is due, in fair shares. Returns the number of exchanges settled."""
+        """One look: drains what is due, in fair shares. Returns the number of exchanges settled.
+
+        A space in which nothing could be done is left until the next look.
+        """
         settled = 0
+        skipped: set[int] = set()
         while not self._stopping.is_set():
-            due = await self._due(heartbeat=heartbeat)
+            due = await self._due(heartbeat=heartbeat, skipped=skipped)
             if not due:
-                return settled
-            progress = 0
+                break
             for row in due:
                 if self._stopping.is_set():
                     break
-                progress += await self._drain(row)
-            if not progress:
-                return settled
-            settled += progress
+                try:
+                    progress = await self._drain(row)
+                except DatabaseUnavailable as error:
+                    # If it is more than this space's lock, the next look says so.
+                    log.warning("space %d waits for the database: %s", row.space_id, error.message)
+                    skipped.add(row.space_id)
+                    break
+                except Exception as error:
+                    log.error("space %d could not be drained: %s", row.space_id, without_words(error))  # noqa: TRY400
+                    progress = 0
+                settled += progress
+                if not progress:
+                    skipped.add(row.space_id)
         return settled
 
     async def _run(self) -> None:
@@ -78,21 +98,21 @@ class Worker:
                 await self.tick(heartbeat=heartbeat)
             except DatabaseUnavailable as error:
                 log.warning("the worker waits for the database: %s", error.message)
-            except Exception:
+            except Exception as error:
                 # One bad tick must not end the heartbeat; the next one tries again.
-                log.exception("a tick of the worker failed")
+                log.error("a tick of the worker failed: %s", without_words(error))  # noqa: TRY400
             try:
                 wait = min(LOOK_S, settings.heartbeat_interval_s, max(settings.idle_drain_s, 0.05))
                 await asyncio.wait_for(self._stopping.wait(), wait)
             except TimeoutError:
                 continue
 
-    async def _due(self, *, heartbeat: bool) -> list[DueSpace]:
+    async def _due(self, *, heartbeat: bool, skipped: set[int]) -> list[DueSpace]:
         quiet = timedelta(seconds=self._resources.settings.idle_drain_s)
 
         async def read(tx: Transaction) -> list[DueSpace]:
-            spaces = await find_due_spaces(tx)
-            return [space for space in spaces if heartbeat or space.newest <= tx.now - quiet]
+            since = None if heartbeat else tx.now - quiet
+            return await find_due_spaces(tx, quiet_since=since, skipped=skipped, limit=PAGE)
 
         return await self._resources.database.across(read, as_worker=True)
 

@@ -25,7 +25,7 @@ PENDING_SHOWN = 2
 log = logging.getLogger("perdure.recall")
 
 
-def read_history(history: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
+def read_history(history: Sequence[object]) -> list[tuple[str, str]]:
     """(role, text) of chat messages as hosts keep them; content may be a list of parts, of which text counts.
 
     Raises InvalidInput for what is no chat message.

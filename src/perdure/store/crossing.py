@@ -5,6 +5,7 @@ The worker role runs those that find work, and reads no content; the owner count
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -15,7 +16,9 @@ FIND_DUE_SPACES: Final = """
     SELECT p.space_id, count(*) AS due, min(p.enqueued_at) AS oldest, max(p.enqueued_at) AS newest
     FROM pending_triage p
     WHERE p.not_before <= %(now)s AND (p.lease_until IS NULL OR p.lease_until <= %(now)s)
+      AND p.space_id <> ALL (%(skipped)s::bigint[])
     GROUP BY p.space_id
+    HAVING %(quiet_since)s::timestamptz IS NULL OR max(p.enqueued_at) <= %(quiet_since)s
     ORDER BY min(p.enqueued_at)
     LIMIT %(limit)s
 """
@@ -38,6 +41,13 @@ class DueSpace:
     newest: datetime
 
 
-async def find_due_spaces(tx: Transaction, limit: int = 1000) -> list[DueSpace]:
-    """Spaces with due rows, the one that has waited longest first; takes no lock (docs/sql.md, rule 20a)."""
-    return [DueSpace(**row) for row in await tx.fetch_all(FIND_DUE_SPACES, {"limit": limit})]
+async def find_due_spaces(
+    tx: Transaction, *, quiet_since: datetime | None, skipped: Collection[int], limit: int
+) -> list[DueSpace]:
+    """Spaces with due rows, the one that has waited longest first; takes no lock (docs/sql.md, rule 20a).
+
+    Only spaces in which nothing was captured after `quiet_since` (None: all of them), and none of those `skipped`: a
+    row may be due and yet wait for an earlier one of its conversation, and such spaces must not hide the others.
+    """
+    rows = await tx.fetch_all(FIND_DUE_SPACES, {"quiet_since": quiet_since, "skipped": sorted(skipped), "limit": limit})
+    return [DueSpace(**row) for row in rows]
