@@ -256,9 +256,8 @@ def load_batch(owner: psycopg.Connection[Any], space_id: int, family_id: int, fi
             (space_id, [kind for kind, _ in keys], [key for _, key in keys], [counts[key] for key in keys]),
         )
         cursor.execute(
-            """INSERT INTO space_state (space_id, family_id, memories, terms, last_activity_at)
-            VALUES (%s, %s, %s, %s, %s)
+            """INSERT INTO space_state (space_id, family_id, memories, terms) VALUES (%s, %s, %s, %s)
             ON CONFLICT (space_id) DO UPDATE SET memories = space_state.memories + excluded.memories,
                 terms = space_state.terms + excluded.terms""",
-            (space_id, family_id, len(items), sum(len(item.words) for item in items), EPOCH),
+            (space_id, family_id, len(items), sum(len(item.words) for item in items)),
         )

@@ -240,29 +240,32 @@ def test_programs_below_a_private_directory_are_copied_once_and_run(
 # Roles ------------------------------------------------------------------------------------------------------------
 
 
-def one_space_with_a_lease(owner: str, name: str) -> int:
+def one_space_with_a_row(owner: str, name: str) -> int:
     with psycopg.connect(owner) as conn:
         row = conn.execute("INSERT INTO spaces (name, created_at) VALUES (%s, now()) RETURNING id", [name]).fetchone()
         assert row is not None
         conn.execute(
-            "INSERT INTO leases (space_id, name, holder, taken_at, expires_at) VALUES (%s, 'x', 'y', now(), now())", row
+            "INSERT INTO operations (space_id, operation_id, fingerprint, outcome, created_at)"
+            " VALUES (%s, 'x', '', '{}', now())",
+            row,
         )
     return int(row[0])
 
 
 def test_the_application_role_sees_nothing_without_its_space(fresh_database: ServerUrls) -> None:
-    ada, bob = (one_space_with_a_lease(fresh_database.owner, name) for name in ("ada", "bob"))
-    count = "SELECT count(*) FROM leases"
+    ada, bob = (one_space_with_a_row(fresh_database.owner, name) for name in ("ada", "bob"))
+    count = "SELECT count(*) FROM operations"
     with psycopg.connect(fresh_database.app) as conn:
         for _ in range(2):  # a fresh connection has no such setting, a used one has an empty one
             assert conn.execute(count).fetchone() == (0,)
             conn.execute(f"SET LOCAL perdure.space_id = '{ada}'")
-            assert conn.execute("SELECT space_id FROM leases").fetchall() == [(ada,)]
+            assert conn.execute("SELECT space_id FROM operations").fetchall() == [(ada,)]
             conn.commit()
         conn.execute(f"SET LOCAL perdure.space_id = '{ada}'")
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
             conn.execute(
-                "INSERT INTO leases (space_id, name, holder, taken_at, expires_at) VALUES (%s, 'z', 'y', now(), now())",
+                "INSERT INTO operations (space_id, operation_id, fingerprint, outcome, created_at)"
+                " VALUES (%s, 'z', '', '{}', now())",
                 [bob],
             )
 

@@ -28,14 +28,14 @@ LIST_SPACES: Final = """
 
 # The row lock serialises the writers of a space; capture never takes it, so a turn never waits for a drain.
 LOCK_SPACE: Final = """
-    INSERT INTO space_state (space_id, last_activity_at)
-    VALUES (%(space_id)s, %(now)s)
-    ON CONFLICT (space_id) DO UPDATE SET last_activity_at = excluded.last_activity_at
-    RETURNING family_id, memories, terms, last_activity_at
+    INSERT INTO space_state (space_id)
+    VALUES (%(space_id)s)
+    ON CONFLICT (space_id) DO UPDATE SET memories = space_state.memories
+    RETURNING family_id, memories, terms
 """
 
 READ_STATE: Final = """
-    SELECT family_id, memories, terms, last_activity_at FROM space_state WHERE space_id = %(space_id)s
+    SELECT family_id, memories, terms FROM space_state WHERE space_id = %(space_id)s
 """
 
 COUNT_UP: Final = """
@@ -66,7 +66,6 @@ class SpaceState:
     family_id: int | None
     memories: int
     terms: int
-    last_activity_at: datetime
 
 
 async def find_space(tx: Transaction, name: str) -> SpaceRow | None:

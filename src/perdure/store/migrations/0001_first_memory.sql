@@ -35,7 +35,6 @@ CREATE TABLE space_state (
     family_id bigint,
     memories bigint NOT NULL DEFAULT 0,
     terms bigint NOT NULL DEFAULT 0,
-    last_activity_at timestamptz NOT NULL,
     CONSTRAINT space_state_pkey PRIMARY KEY (space_id)
 ) WITH (fillfactor = 50);
 
@@ -257,7 +256,7 @@ CREATE TABLE processed_items (
     CONSTRAINT processed_items_pkey PRIMARY KEY (space_id, source, external_id)
 );
 
--- The queue, what failed for good, and leases. --------------------------------------------------------------------
+-- The queue, and what failed for good. ----------------------------------------------------------------------------
 
 CREATE TABLE pending_triage (
     space_id bigint NOT NULL,
@@ -289,15 +288,6 @@ CREATE TABLE failed_operations (
     CONSTRAINT failed_operations_pkey PRIMARY KEY (space_id, id)
 );
 
-CREATE TABLE leases (
-    space_id bigint NOT NULL,
-    name text COLLATE "C" NOT NULL,
-    holder text NOT NULL,
-    taken_at timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL,
-    CONSTRAINT leases_pkey PRIMARY KEY (space_id, name)
-);
-
 -- Roles. The application works in one space per transaction; the worker role only finds out where work is due and
 -- reads no content: the work itself is done as the application, inside the space.
 
@@ -307,13 +297,11 @@ GRANT SELECT ON families TO perdure_app, perdure_worker;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     space_state, memories, memory_state, memory_vectors, memory_terms, memory_entities, memory_facets, space_counts,
-    memory_evidence, memory_history, operations, processed_items, pending_triage, failed_operations, leases
+    memory_evidence, memory_history, operations, processed_items, pending_triage, failed_operations
     TO perdure_app;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO perdure_app;
 
-GRANT SELECT (space_id, last_activity_at, memories) ON space_state TO perdure_worker;
-GRANT SELECT (space_id, id, enqueued_at, attempts, not_before, lease_until) ON pending_triage TO perdure_worker;
-GRANT SELECT ON leases TO perdure_worker;
+GRANT SELECT (space_id, enqueued_at, not_before, lease_until) ON pending_triage TO perdure_worker;
 
 -- Row-level security. NULLIF: the setting is unset on a fresh connection and an empty string on a used one; either
 -- way nothing is visible.
@@ -332,7 +320,6 @@ ALTER TABLE operations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE processed_items ENABLE ROW LEVEL SECURITY;
 ALTER TABLE pending_triage ENABLE ROW LEVEL SECURITY;
 ALTER TABLE failed_operations ENABLE ROW LEVEL SECURITY;
-ALTER TABLE leases ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY space_state_space ON space_state TO perdure_app
     USING (space_id = NULLIF(current_setting('perdure.space_id', true), '')::bigint)
@@ -376,10 +363,5 @@ CREATE POLICY pending_triage_space ON pending_triage TO perdure_app
 CREATE POLICY failed_operations_space ON failed_operations TO perdure_app
     USING (space_id = NULLIF(current_setting('perdure.space_id', true), '')::bigint)
     WITH CHECK (space_id = NULLIF(current_setting('perdure.space_id', true), '')::bigint);
-CREATE POLICY leases_space ON leases TO perdure_app
-    USING (space_id = NULLIF(current_setting('perdure.space_id', true), '')::bigint)
-    WITH CHECK (space_id = NULLIF(current_setting('perdure.space_id', true), '')::bigint);
 
-CREATE POLICY space_state_find_work ON space_state FOR SELECT TO perdure_worker USING (true);
 CREATE POLICY pending_triage_find_work ON pending_triage FOR SELECT TO perdure_worker USING (true);
-CREATE POLICY leases_find_work ON leases FOR SELECT TO perdure_worker USING (true);
