@@ -45,6 +45,6 @@ def test_long_values_that_differ_in_their_last_letter_have_different_keys() -> N
     assert facet_keys(tags=["x" * 5000]) != facet_keys(speaker="x" * 5000)
 
 
-@pytest.mark.parametrize(("one", "other"), [(1, 1.0), (0, -0.0), (int(1e300), 1e300), (10**22, 1e22)])
+@pytest.mark.parametrize(("one", "other"), [(1, 1.0), (0, -0.0), (10**300, 1e300), (10**22, 1e22)])
 def test_a_whole_number_has_one_key_however_it_is_written(one: int, other: float) -> None:
     assert facet_keys(metadata={"k": one}) == facet_keys(metadata={"k": other})

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Final
 
 MAX_VALUE_BYTES: Final = 400
@@ -50,5 +51,5 @@ def _key(kind: str, value: str) -> str:
 
 def _spelled(value: object) -> str:
     # The database hands 1e300 back as a whole number and -0.0 as 0: a row must be spelled as its draft was.
-    plain = int(value) if isinstance(value, float) and value.is_integer() else value
+    plain = int(Decimal(repr(value))) if isinstance(value, float) and value.is_integer() else value
     return json.dumps(plain, ensure_ascii=False)
