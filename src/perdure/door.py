@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final, TypedDict, TypeVar, Unpack
+from typing import Any, Final, TypedDict, TypeVar, Unpack
 from zoneinfo import ZoneInfo
 
 import regex
@@ -170,13 +170,13 @@ def require_seconds(value: object, field: str, most: float) -> float:
     return float(value)
 
 
-def require_list(value: object, field: str) -> Sequence[object]:
+def require_list(value: object, field: str) -> list[Any]:
     """A list of things; None is an empty one, a text or an object is none."""
     if value is None:
-        return ()
+        return []
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
         raise InvalidInput(field, value, f"it has to be a list, not {type(value).__name__}")
-    return value
+    return list(value)
 
 
 def require_id(value: object, field: str = "id") -> int:

@@ -10,6 +10,7 @@ import asyncio
 import random
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MAX_HISTORY = 1000
 MAX_DEADLINE_S = 60
+MAX_DRAIN_S = 86_400
 DRAIN_POLL_S = 0.2
 
 
@@ -145,11 +147,12 @@ class Space:
             audience=self.audience,
             conversation_id=where,
             occurred_at=when,
-            recalled_ids=recall.ids if recall else (),
+            recalled_ids=_recalled(recall),
         )
+        unseen = door.require_flag(incognito, "incognito")
         if isinstance(exchange, Nothing):
             return exchange
-        if incognito:
+        if unseen:
             return Nothing("incognito")
 
         async def write(tx: SpaceTransaction) -> Outcome:
@@ -167,11 +170,12 @@ class Space:
         Returns:
             What was done, and how much still waits (backing off, or the embedder is unreachable).
         """
+        longest = door.require_seconds(timeout_s, "timeout_s", MAX_DRAIN_S)
         space = await self._memory.find_space(self.name)
         if space is None:
             return DrainReport(0, 0, 0)
         clock = self._resources.database.clock
-        end = clock.monotonic() + timeout_s
+        end = clock.monotonic() + longest
         done = failed = 0
         while True:
             report = await ingest.drain_pending_triage(
@@ -229,9 +233,10 @@ class Space:
         when = door.optional_time(source_date, "source_date")
         who = door.optional_name(speaker, "speaker")
         where = door.optional_name(conversation_id, "conversation_id")
+        keep = door.require_flag(pinned, "pinned")
         operation = self._operation(operation_id)
         asked = ingest.operation_fingerprint(
-            "save", words, kind, weight, labels, names, extra, when, who, self.audience, where, bool(pinned)
+            "save", words, kind, weight, labels, names, extra, when, who, self.audience, where, keep
         )
         space = await self._memory.find_space(self.name)
         first, now = await ingest.replayed(self._resources, space, operation, asked)
@@ -250,7 +255,7 @@ class Space:
             audience=self.audience,
             conversation_id=where,
             metadata=extra,
-            pinned=bool(pinned),
+            pinned=keep,
             evidence=(Evidence("save", operation, who, when or now, words[:500]),),
         )
 
@@ -282,6 +287,7 @@ class Space:
         text = require_text(query, "query")
         most = self._resources.settings.search_limit if limit is None else door.require_number(limit, "limit", 1, 100)
         ranking = recall.require_profile(profile)
+        every = door.require_flag(exact, "exact")
         space = await self._memory.find_space(self.name)
         wanted = door.require_filters(space.time_zone if space else "UTC", **filters)
         if space is None:
@@ -294,7 +300,7 @@ class Space:
             filters=wanted,
             limit=most,
             profile=ranking,
-            exact=exact,
+            exact=every,
         )
 
     async def get(self, memory_id: int) -> StoredMemory:
@@ -339,13 +345,16 @@ class Space:
     ) -> tuple[StoredMemory, ...]:
         """Memories by source_date, newest first, 1..1000 a page; `before` is the last memory of the page before."""
         most = door.require_number(limit, "limit", 1, 1000)
+        tombstones = door.require_flag(superseded, "superseded")
+        if before is not None and not isinstance(before, StoredMemory):
+            raise InvalidInput("before", before, "it has to be the last memory of the page before")
         space = await self._memory.find_space(self.name)
         wanted = door.require_filters(space.time_zone if space else "UTC", **filters)
         if space is None:
             return ()
         params = {
             "audience": self.audience,
-            "superseded": superseded,
+            "superseded": tombstones,
             "memory_type": wanted.memory_type,
             "conversation_id": wanted.conversation_id,
             "since": wanted.since,
@@ -397,8 +406,9 @@ class Space:
     async def pin(self, memory_id: int, *, pinned: bool = True) -> None:
         """A pinned memory never decays and is never pruned."""
         wanted = door.require_id(memory_id)
+        keep = door.require_flag(pinned, "pinned")
         space = await self._require_space()
-        await ingest.pin_memory(self._resources, space, wanted, self.audience, pinned=pinned)
+        await ingest.pin_memory(self._resources, space, wanted, self.audience, pinned=keep)
 
     async def forget(self, *memory_ids: int) -> Receipt:
         """Erases memories with their sibling chunks, words, vectors, evidence and history. Cannot be undone.
@@ -406,15 +416,29 @@ class Space:
         Raises:
             NotFound: one of them is not there for this audience; then none is erased.
         """
+        if not memory_ids:
+            raise InvalidInput("ids", memory_ids, "at least one memory has to be named")
         wanted = [door.require_id(memory_id) for memory_id in memory_ids]
         space = await self._require_space()
         return await ingest.forget_memories(self._resources, space, wanted, self.audience)
 
     async def import_messages(self, messages: Sequence[Message], *, source: str) -> BatchReport:
-        """Stores a batch of messages that are not in yet, each exactly once; `source` names where they come from."""
+        """Stores a batch of messages that are not in yet, each exactly once; `source` names where they come from.
+
+        Returns:
+            What was stored; a message with a bad field is in `refused`, by field and line, and the rest goes on.
+
+        Raises:
+            InvalidInput: `source` is no name, or `messages` no list. EmbeddingUnavailable, EmbeddingFailed,
+            FamilyMismatch, DatabaseUnavailable: nothing of this batch was stored; repeat it.
+        """
         name = door.require_name(source, "source")
+        batch, refused = ingest.read_messages(door.require_list(messages, "messages"))
+        if not batch:
+            return BatchReport(refused=refused)
         space = await self._memory.ensure_space(self.name)
-        return await ingest.import_batch(self._resources, space, name, messages, self.audience)
+        report = await ingest.import_batch(self._resources, space, name, batch, self.audience)
+        return replace(report, refused=refused)
 
     async def stats(self) -> SpaceStats:
         """Counts of this space: memories, what waits in the queue, what failed, and its embedding family."""
@@ -520,7 +544,9 @@ class Space:
         return str(uuid.uuid4()) if given is None else door.require_key(given, "operation_id")
 
 
-def _require_deadline(seconds: object) -> float:
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MAX_DEADLINE_S:
-        raise InvalidInput("deadline_s", seconds, f"it has to be a number of seconds above 0, up to {MAX_DEADLINE_S}")
-    return float(seconds)
+def _recalled(given: object) -> tuple[int, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, Recall):
+        raise InvalidInput("recall", given, "it has to be what `recall` returned for this turn")
+    return given.ids

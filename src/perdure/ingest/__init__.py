@@ -3,7 +3,7 @@
 from perdure.ingest.capture import Exchange, ToolResult, enqueue_exchange, operation_fingerprint, read_exchange
 from perdure.ingest.drafts import Draft
 from perdure.ingest.drain import DrainReport, drain_pending_triage
-from perdure.ingest.importing import BatchReport, batches, import_batch
+from perdure.ingest.importing import BatchReport, batches, import_batch, read_messages
 from perdure.ingest.saving import (
     Changes,
     Receipt,
@@ -31,6 +31,7 @@ __all__ = [
     "operation_fingerprint",
     "pin_memory",
     "read_exchange",
+    "read_messages",
     "replayed",
     "require_row",
     "save_draft",

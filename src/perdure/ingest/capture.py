@@ -7,14 +7,20 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
-from perdure.errors import Conflict
+from perdure.door import require_flag, require_list, require_name
+from perdure.errors import Conflict, InvalidInput
 from perdure.ingest.outcomes import outcome_from_data, outcome_to_data
 from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import enqueue, find_operation, remember_operation, set_outcome
-from perdure.text import has_letter_or_digit, require_text
+from perdure.text import MAX_TEXT_BYTES, has_letter_or_digit, require_text
 from perdure.types import Nothing, Outcome, Pending
+
+MAX_TOOLS = 64
+MAX_EXCHANGE_BYTES = 2 * MAX_TEXT_BYTES
+"""What user, assistant and tools say together; the first two fit at their longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,7 @@ def read_exchange(
     *,
     user: str | None,
     assistant: str | None,
-    tools: Sequence[ToolResult | Mapping[str, object]],
+    tools: Sequence[ToolResult | Mapping[str, object]] | None,
     speaker: str | None,
     audience: str | None,
     conversation_id: str | None,
@@ -68,13 +74,13 @@ def read_exchange(
     What an earlier recall put into the prompt is cut out, so that it is never captured again as new.
 
     Raises:
-        InvalidInput: a text is no text or too long.
+        InvalidInput: a text is no text or too long, or the exchange as a whole is.
     """
     said = _side(user, "user")
     replied = _side(assistant, "assistant")
+    results = _tools(tools, len(said.encode()) + len(replied.encode()))
     if not has_letter_or_digit(said) and not has_letter_or_digit(replied):
         return Nothing("no letter or digit in the exchange")
-    results = tuple(_tool(tool, number) for number, tool in enumerate(tools))
     return Exchange(said, replied, results, speaker, audience, conversation_id or "", occurred_at, recalled_ids)
 
 
@@ -130,13 +136,37 @@ def operation_fingerprint(*parts: object) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-def _side(text: str | None, field: str) -> str:
+def _side(text: Any, field: str) -> str:
     if text is None or (isinstance(text, str) and not text.strip()):
         return ""
     return strip_fenced(require_text(text, field))
 
 
-def _tool(tool: ToolResult | Mapping[str, object], number: int) -> ToolResult:
+def _tools(given: object, size: int) -> tuple[ToolResult, ...]:
+    """The tool results; refused where they make the exchange too long. `size` is that of the rest."""
+    tools = require_list(given, "tools")
+    if len(tools) > MAX_TOOLS:
+        raise InvalidInput("tools", tools, f"it has {len(tools):,} results, at most {MAX_TOOLS} are taken")
+    results = []
+    for number, tool in enumerate(tools):
+        result = _tool(tool, f"tools[{number}]")
+        size += len(result.content.encode())
+        if size > MAX_EXCHANGE_BYTES:
+            limit = f"with it the exchange has {size:,} bytes of UTF-8, at most {MAX_EXCHANGE_BYTES:,} are taken"
+            raise InvalidInput(f"tools[{number}].content", result.content, limit)
+        results.append(result)
+    return tuple(results)
+
+
+def _tool(tool: object, field: str) -> ToolResult:
     if isinstance(tool, Mapping):
-        tool = ToolResult(str(tool.get("name", "")), tool.get("content", ""), bool(tool.get("ok", True)))  # type: ignore[arg-type]
-    return ToolResult(tool.name, _side(tool.content, f"tools[{number}].content"), tool.ok)
+        name, content, ok = tool.get("name"), tool.get("content"), tool.get("ok", True)
+    elif isinstance(tool, ToolResult):
+        name, content, ok = tool.name, tool.content, tool.ok
+    else:
+        raise InvalidInput(field, tool, "it has to be a ToolResult or an object with `name`, `content` and `ok`")
+    return ToolResult(
+        "" if name in (None, "") else require_name(name, f"{field}.name"),
+        _side(content, f"{field}.content"),
+        require_flag(ok, f"{field}.ok"),
+    )

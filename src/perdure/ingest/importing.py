@@ -1,7 +1,8 @@
 """Importing: a stream of messages from a file becomes memories, each exactly once.
 
 A message is marked as processed in the transaction that stores it, so an import that was killed goes on where it
-stopped, and a second run of the same import stores nothing.
+stopped, and a second run of the same import stores nothing. What was refused stays unmarked: mended in the file, it is
+imported next time.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 
+from perdure.door import MAX_EXTERNAL_ID_BYTES, optional_name, optional_time, require_key
 from perdure.errors import InvalidInput
 from perdure.ingest.drafts import Draft, prepare
 from perdure.ingest.writing import write_texts
@@ -61,10 +63,26 @@ def batches(messages: Iterable[Message], size: int = BATCH) -> Iterator[tuple[st
             yield space, batch
 
 
+def read_messages(given: Sequence[object]) -> tuple[list[Message], tuple[InvalidInput, ...]]:
+    """The messages as they may be stored, and what was refused: what is no message, or has a bad field.
+
+    A refusal names the field and, where there is one, the line.
+    """
+    messages: list[Message] = []
+    refused: list[InvalidInput] = []
+    for number, item in enumerate(given):
+        try:
+            messages.append(_message(item, f"messages[{number}]"))
+        except InvalidInput as error:
+            line = item.line if isinstance(item, Message) else None
+            refused.append(error.at_line(line) if isinstance(line, int) else error)
+    return messages, tuple(refused)
+
+
 async def import_batch(
     resources: Resources, space: SpaceRow, source: str, messages: Sequence[Message], audience: str | None = None
 ) -> BatchReport:
-    """Stores the messages of one batch that are not in yet.
+    """Stores the messages of one batch that are not in yet; they have come through `read_messages`.
 
     Args:
         source: the name of the import; ids are unique within (space, source).
@@ -84,16 +102,11 @@ async def import_batch(
     for message in messages:
         if message.external_id not in known:
             fresh.setdefault(message.external_id, message)
-    drafts: dict[str, Draft] = {}
-    refused: dict[str, InvalidInput] = {}
-    for message in fresh.values():
-        try:
-            text = require_text(message.text)
-        except InvalidInput as error:
-            refused[message.external_id] = error if message.line is None else error.at_line(message.line)
-            continue
-        if has_letter_or_digit(text):
-            drafts[message.external_id] = _draft(message, text, label, audience, now)
+    drafts = {
+        external_id: _draft(message, label, audience, now)
+        for external_id, message in fresh.items()
+        if has_letter_or_digit(message.text)
+    }
     texts = await prepare(list(drafts.values()), resources.embedder, resources.settings.max_chunk_bytes)
 
     async def write(tx: SpaceTransaction) -> BatchReport:
@@ -102,22 +115,33 @@ async def import_batch(
         again = await processed(tx, label, list(drafts))
         todo = [text for external_id, text in zip(drafts, texts, strict=True) if external_id not in again]
         outcomes = await write_texts(tx, resources, space, todo)
-        # What was refused stays unmarked: mended in the file, it is imported next time.
-        await mark_processed(tx, label, [external_id for external_id in fresh if external_id not in refused])
+        await mark_processed(tx, label, list(fresh))
         stored = sum(isinstance(outcome, Stored) for outcome in outcomes)
         return BatchReport(stored, len(outcomes) - stored, len(messages) - len(fresh) + len(again))
 
     report = await resources.database.in_space(space.id, write, writer=True)
-    empty = len(fresh) - len(drafts) - len(refused)
-    return replace(report, empty=empty, refused=tuple(refused.values()))
+    return replace(report, empty=len(fresh) - len(drafts))
 
 
-def _draft(message: Message, text: str, label: str, audience: str | None, now: datetime) -> Draft:
+def _message(item: object, place: str) -> Message:
+    if not isinstance(item, Message):
+        raise InvalidInput(place, item, f"it has to be a Message, not {type(item).__name__}")
+    return replace(
+        item,
+        text=require_text(item.text),
+        external_id=require_key(item.external_id, "external_id", MAX_EXTERNAL_ID_BYTES),
+        speaker=optional_name(item.speaker, "speaker"),
+        occurred_at=optional_time(item.occurred_at, "occurred_at"),
+        conversation_id=optional_name(item.conversation_id, "conversation_id"),
+    )
+
+
+def _draft(message: Message, label: str, audience: str | None, now: datetime) -> Draft:
     by_assistant = message.speaker is not None and is_assistant(message.speaker)
     # A message without a time is dated by its import: nothing better is known.
     occurred_at = message.occurred_at or now
     return Draft(
-        text=text,
+        text=message.text,
         source=label,
         trust=Trust.ASSISTANT if by_assistant else Trust.USER,
         source_date=occurred_at,
@@ -125,6 +149,6 @@ def _draft(message: Message, text: str, label: str, audience: str | None, now: d
         audience=audience,
         # A file without conversations is one: what stands next to each other belongs together.
         conversation_id=message.conversation_id or label,
-        evidence=(Evidence(label, message.external_id, message.speaker, occurred_at, text[:500]),),
+        evidence=(Evidence(label, message.external_id, message.speaker, occurred_at, message.text[:500]),),
         made_by="import-1",
     )

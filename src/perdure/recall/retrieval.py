@@ -39,7 +39,7 @@ def require_profile(name: str | None) -> RankingProfile | None:
     """The ranking profile of this name; None for the configured one."""
     if name is None:
         return None
-    if name not in PROFILES:
+    if not isinstance(name, str) or name not in PROFILES:
         raise InvalidInput("profile", name, f"it has to be one of {', '.join(PROFILES)}")
     return PROFILES[name]
 
