@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -260,10 +260,6 @@ class Family:
     dimensions: int
     query_prefix: str = ""
     document_prefix: str = ""
-    id: int | None = None
-
-
-Vectors = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)

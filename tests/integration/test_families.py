@@ -12,9 +12,9 @@ import pytest
 from pgvector import HalfVector
 
 from perdure.clock import DatabaseClock
-from perdure.errors import FamilyMismatch, NotFound
+from perdure.errors import FamilyMismatch
 from perdure.store.database import Database
-from perdure.store.families import build_index, create_family, find_family, list_families, read_family
+from perdure.store.families import build_index, create_family, find_family, list_families
 from perdure.types import Family
 
 
@@ -51,16 +51,11 @@ async def test_different_families_may_be_made_at_once(database: Database) -> Non
     assert {stored.index_name for stored in made} <= await indexes(database)
 
 
-async def test_a_family_is_found_by_name_and_id(database: Database) -> None:
+async def test_a_family_is_found_by_name(database: Database) -> None:
     stored = await create_family(database, family(query_prefix="query: "), unrelated_similarity=0.7)
     assert await database.across(lambda tx: find_family(tx, "family 8")) == stored
-    assert await database.across(lambda tx: read_family(tx, stored.id)) == stored
-    assert stored.family == family(query_prefix="query: ").__class__(
-        "family 8", "test", "m", 8, query_prefix="query: ", id=stored.id
-    )
+    assert (stored.query_prefix, stored.unrelated_similarity) == ("query: ", 0.7)
     assert await database.across(lambda tx: find_family(tx, "nobody")) is None
-    with pytest.raises(NotFound):
-        await database.across(lambda tx: read_family(tx, stored.id + 1))
 
 
 async def test_a_name_stands_for_one_model(database: Database) -> None:
@@ -74,7 +69,7 @@ async def test_an_index_can_wait_until_after_the_load(database: Database) -> Non
     assert stored.index_name is None
     built = await asyncio.gather(*(build_index(database, stored) for _ in range(3)))
     assert {one.index_name for one in built} == {f"memory_vectors_family_{stored.id}_hnsw"}
-    assert await database.across(lambda tx: read_family(tx, stored.id)) == built[0]
+    assert await database.across(lambda tx: find_family(tx, stored.name)) == built[0]
 
 
 async def test_vectors_too_long_for_an_index_work_without_one(database: Database) -> None:

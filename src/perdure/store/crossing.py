@@ -13,7 +13,7 @@ from typing import Final
 from perdure.store.database import Transaction
 
 FIND_DUE_SPACES: Final = """
-    SELECT p.space_id, count(*) AS due, min(p.enqueued_at) AS oldest, max(p.enqueued_at) AS newest
+    SELECT p.space_id, max(p.enqueued_at) AS newest
     FROM pending_triage p
     WHERE p.not_before <= %(now)s AND (p.lease_until IS NULL OR p.lease_until <= %(now)s)
       AND p.space_id <> ALL (%(skipped)s::bigint[])
@@ -33,11 +33,9 @@ BUILD_MEMORY: Final = """
 
 @dataclass(frozen=True, slots=True)
 class DueSpace:
-    """A space with exchanges that could be drained now."""
+    """A space with exchanges that could be drained now, and when the newest of them was captured."""
 
     space_id: int
-    due: int
-    oldest: datetime
     newest: datetime
 
 

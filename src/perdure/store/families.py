@@ -12,7 +12,7 @@ from typing import Final
 
 from psycopg import sql
 
-from perdure.errors import FamilyMismatch, NotFound
+from perdure.errors import FamilyMismatch
 from perdure.store.crossing import BUILD_MEMORY
 from perdure.store.database import Connection, Database, Transaction
 from perdure.types import Family
@@ -97,13 +97,6 @@ class StoredFamily:
     unrelated_spread: float = 0.0
     index_name: str | None = None
 
-    @property
-    def family(self) -> Family:
-        """The family as the rest of the house names it."""
-        return Family(
-            self.name, self.provider, self.model, self.dimensions, self.query_prefix, self.document_prefix, self.id
-        )
-
 
 async def create_family(
     database: Database,
@@ -140,14 +133,6 @@ async def build_index(database: Database, family: StoredFamily) -> StoredFamily:
 async def find_family(tx: Transaction, name: str) -> StoredFamily | None:
     row = await tx.fetch_one(FIND_FAMILY, {"name": name})
     return StoredFamily(**row) if row else None
-
-
-async def read_family(tx: Transaction, family_id: int) -> StoredFamily:
-    """The family of this id; raises NotFound."""
-    row = await tx.fetch_one(READ_FAMILY, {"id": family_id})
-    if row is None:
-        raise NotFound(f"There is no embedding family {family_id}.")
-    return StoredFamily(**row)
 
 
 async def list_families(tx: Transaction) -> list[StoredFamily]:

@@ -111,8 +111,7 @@ READ_SIBLINGS: Final = """
 LIST_MEMORIES: Final = """
     SELECT s.memory_id AS id
     FROM memory_state s
-    JOIN memories m ON m.space_id = s.space_id AND m.id = s.memory_id
-    WHERE s.space_id = %(space_id)s AND m.space_id = %(space_id)s
+    WHERE s.space_id = %(space_id)s
       AND (s.audience IS NULL OR s.audience = %(audience)s)
       AND (%(superseded)s OR s.superseded_at IS NULL)
       AND (%(memory_type)s::text IS NULL OR s.memory_type = %(memory_type)s)

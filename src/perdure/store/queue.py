@@ -79,8 +79,8 @@ RETRY_LATER: Final = """
 """
 
 COUNT_PENDING: Final = """
-    SELECT count(*) AS pending, min(enqueued_at) AS oldest, min(not_before) AS next_due,
-           max(enqueued_at) AS newest, count(lease_until) FILTER (WHERE lease_until > %(now)s) AS leased
+    SELECT count(*) AS pending, min(enqueued_at) AS oldest,
+           count(lease_until) FILTER (WHERE lease_until > %(now)s) AS leased
     FROM pending_triage WHERE space_id = %(space_id)s
 """
 
@@ -119,13 +119,11 @@ class QueuedExchange:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """How much waits in one space. `next_due` may lie ahead when rows back off."""
+    """How much waits in one space, how much of it some worker holds, and since when the oldest waits."""
 
     pending: int
     leased: int
     oldest: datetime | None
-    newest: datetime | None
-    next_due: datetime | None
 
 
 async def remember_operation(
