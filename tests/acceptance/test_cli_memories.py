@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from perdure import Memory
 from perdure.store.embedded import EmbeddedServer
 from tests.acceptance.cli_process import Perdure, Result
 
@@ -152,6 +154,70 @@ def test_forgetting_asks_and_without_anybody_to_ask_refuses(run: Perdure) -> Non
     missing = run("forget", memory_id, "999999", "--yes", "--space", "keep")
     assert missing.status == 1
     assert run.json("stats", "--space", "keep")["memories"] == 1
+
+
+def test_what_came_from_one_source_or_everything_is_forgotten_at_once(run: Perdure, tmp_path: Path) -> None:
+    space = ("--space", "bulk")
+    lines = [json.dumps({"type": "message", "id": n, "text": f"Imported sentence {n}"}) for n in range(3)]
+    (tmp_path / "old.jsonl").write_text("\n".join(lines))
+    run.json("import", str(tmp_path / "old.jsonl"), *space)
+    kept = run.json("save", "Kept " + "sentence of a long text. " * 80, *space)["ids"]
+    private = run.json("save", "Said among us", "--audience", "us", *space)["ids"]
+    assert len(kept) > 1
+
+    unsaid = run("forget", "--source", "import:old", *space)
+    assert (unsaid.status, "--yes" in unsaid.err) == (2, True)
+    assert len(run.json("forget", "--source", "import:old", "--yes", *space)["erased"]) == 3
+    assert {memory["id"] for memory in run.json("list", *space)["memories"]} == set(kept)
+    again = run.json("import", str(tmp_path / "old.jsonl"), *space)
+    assert (again["stored"], again["known"]) == (0, 3)
+
+    everything = run("forget", "--everything", "--yes", *space)
+    assert everything.out == f"Erased {len(kept)} memories from space bulk.\n"
+    assert "1 memory of audiences" in everything.err
+    assert run.json("forget", "--everything", "--yes", "--audience", "us", *space)["erased"] == private
+    assert run.json("forget", "--everything", "--yes", *space)["erased"] == []
+
+
+@pytest.mark.parametrize("which", [(), ("1", "--everything"), ("--everything", "--source", "user")])
+def test_forgetting_needs_one_way_of_saying_what(run: Perdure, which: tuple[str, ...]) -> None:
+    result = run("forget", "--yes", *which)
+    assert result.status == 2
+    assert "--source" in result.err
+
+
+def test_ids_are_read_as_they_are_printed_and_looked_for_in_the_space(run: Perdure) -> None:
+    (memory_id,) = run.json("save", "Written with its mark", "--space", "marks")["ids"]
+    assert run.json("show", f"#{memory_id}", "--space", "marks")["memory"]["id"] == memory_id
+    run.json("save", "Something else")
+    missing = run("show", memory_id)
+    assert missing.status == 1
+    assert "--space" in missing.err
+    assert run.json("forget", f"#{memory_id}", "--yes", "--space", "marks")["erased"] == [memory_id]
+
+
+def test_what_waits_is_told_and_drained_on_request(run: Perdure) -> None:
+    async def capture() -> None:
+        async with Memory.open(data_dir=run.environment["PERDURE_DATA_DIR"], worker=False) as memory:
+            await memory.space("queue").capture(user="The ferry leaves from pier nine", operation_id="ferry")
+
+    asyncio.run(capture())
+    listed = run("list", "--space", "queue")
+    assert "1 exchange waits" in listed.err
+    assert "drain --space queue`" in listed.err
+    assert "drain --all`" in run("stats", "--space", "queue").err
+    # What is asked just now, and waits, too, is no news to the asker.
+    asked = run.json("recall", "The ferry leaves from pier nine", "--space", "queue")
+    assert asked["pending"] == []
+    assert run.json("recall", "When does the ferry leave?", "--space", "queue")["pending"] != []
+
+    drained = run.json("drain", "--space", "queue")
+    assert (drained["done"], drained["failed"], drained["waiting"]) == (1, 0, 0)
+    assert run("drain", "--all").out == "Nothing waits.\n"
+    quiet = run("list", "--space", "queue")
+    assert quiet.err == ""
+    assert "The ferry leaves from pier nine" in quiet.out
+    assert run("drain", "--all", "--space", "queue").status == 2
 
 
 def test_pages_of_a_list_follow_each_other(run: Perdure) -> None:

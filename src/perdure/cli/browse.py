@@ -10,7 +10,9 @@ import click
 
 from perdure.cli.as_data import evidence_data, memory_data
 from perdure.cli.call import Call, audience_option, common
+from perdure.cli.drain import tell_waiting
 from perdure.cli.filters import filters as filter_options
+from perdure.cli.ids import called_for, memory_id
 from perdure.cli.printing import Screen, local, moment
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ def list_memories(
 
     async def work(memory: Memory) -> tuple[StoredMemory, ...]:
         space = call.space(memory, audience)
-        last = None if before is None else await space.get(before)  # type: ignore[arg-type]  # the door reads digits
+        await tell_waiting(call, memory)
+        last = None if before is None else await space.get(memory_id(before))
         return await space.list(limit=limit, before=last, superseded=superseded, **filters)
 
     found = call.run(work)
@@ -54,17 +57,17 @@ def list_memories(
 
 
 @click.command(short_help="Show one memory with its evidence and history.")
-@click.argument("memory_id", metavar="ID")
+@click.argument("written_id", metavar="ID")
 @audience_option
 @common
-def show(call: Call, *, memory_id: str, audience: str | None) -> None:
+def show(call: Call, *, written_id: str, audience: str | None) -> None:
     """Show one memory: all it says, what it rests on, and what it was before each change."""
 
     async def work(
         memory: Memory,
     ) -> tuple[StoredMemory, tuple[Evidence, ...], tuple[Mapping[str, object], ...]]:
         space = call.space(memory, audience)
-        found = await space.get(memory_id)  # type: ignore[arg-type]  # the door reads digits
+        found = await called_for(call, space, written_id)
         return found, await space.evidence(found.id), await space.history(found.id)
 
     found, evidence, history = call.run(work)

@@ -1,54 +1,104 @@
-"""`perdure forget`: erasing for good."""
+"""`perdure forget`: erasing for good, by id, by where memories came from, or everything."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from perdure.cli.call import Call, audience_option, common
 from perdure.cli.failing import FAILED
+from perdure.cli.ids import called_for
 from perdure.cli.printing import one_line, tell
+from perdure.cli.words import counted
 
 if TYPE_CHECKING:
-    from perdure.ingest import Receipt
     from perdure.memory import Memory
+    from perdure.space import Space
     from perdure.types import StoredMemory
+
+SHOWN: Final = 20
+"""Memories shown before the question whether to erase them; all are counted."""
+BATCH: Final = 500
+"""Memories erased in one transaction."""
 
 
 @click.command(short_help="Erase memories for good.")
-@click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("written_ids", metavar="ID...", nargs=-1)
+@click.option("--source", metavar="NAME", help="All that came from here, such as import:NAME, user, conversation.")
+@click.option("--everything", is_flag=True, help="All memories of the space.")
 @click.option("--yes", is_flag=True, help="Don't ask. Needed where there is nobody to ask.")
 @audience_option
 @common
 def forget(
     call: Call,
     *,
-    memory_ids: tuple[str, ...],
+    written_ids: tuple[str, ...],
+    source: str | None,
+    everything: bool,
     yes: bool,
     audience: str | None,
 ) -> int:
-    """Erase memories with everything known of them: chunks, words, vectors, evidence, history. Can't be undone."""
+    """Erase memories with everything known of them: chunks, words, vectors, evidence, history. Can't be undone.
+
+    Which ones: their IDs, or --source NAME, or --everything.
+    """
+    if bool(written_ids) + (source is not None) + everything != 1:
+        raise click.UsageError("Name the memories to erase: their IDs, or --source NAME, or --everything.")
     if not yes and (call.as_json or not sys.stdin.isatty()):
         raise click.UsageError("forget erases for good, and there is nobody to ask. Add --yes if you mean it.")
 
     async def look(memory: Memory) -> list[StoredMemory]:
         space = call.space(memory, audience)
-        return [await space.get(each) for each in memory_ids]  # type: ignore[arg-type]  # the door reads digits
+        if written_ids:
+            return [await called_for(call, space, each) for each in written_ids]
+        return await _all_of(space, source)
 
-    if not yes:
-        for found in call.run(look):
-            tell(f"#{found.id}  {one_line(found.summary)[:200]}")
-        if not click.confirm("Erase for good?", err=True):
-            tell("Nothing was erased.")
-            return FAILED
+    async def erase(memory: Memory) -> tuple[list[int], int]:
+        space = call.space(memory, audience)
+        if written_ids:
+            return list((await space.forget(*[each.id for each in await look(memory)])).ids), 0
+        erased = await _erase_all(space, source)
+        there = everything and await memory.find_space(call.space_name) is not None
+        return erased, (await space.stats()).memories if there else 0
 
-    async def work(memory: Memory) -> Receipt:
-        return await call.space(memory, audience).forget(*memory_ids)  # type: ignore[arg-type]
-
-    receipt = call.run(work)
-    ids = [str(number) for number in receipt.ids]
-    told = f"Erased {', '.join(f'#{number}' for number in ids)} from space {call.space_name}."
-    call.answer({"space": call.space_name, "erased": ids}, lambda screen: screen.line(told))
+    if not yes and not _confirmed(call.run(look)):
+        tell("Nothing was erased.")
+        return FAILED
+    ids, left = call.run(erase)
+    named = ", ".join(f"#{number}" for number in ids) if written_ids else counted(len(ids), "memory", "memories")
+    told = f"Erased {named} from space {call.space_name}."
+    if left:
+        others = counted(left, "memory", "memories")
+        tell(f"{others} of audiences are left; --everything with --audience NAME erases those of one.")
+    document: dict[str, object] = {"space": call.space_name, "erased": [str(number) for number in ids]}
+    call.answer(document, lambda screen: screen.line(told))
     return 0
+
+
+async def _all_of(space: Space, source: str | None) -> list[StoredMemory]:
+    found: list[StoredMemory] = []
+    while page := await space.list(limit=BATCH, before=found[-1] if found else None, superseded=True, source=source):
+        found += page
+    return found
+
+
+async def _erase_all(space: Space, source: str | None) -> list[int]:
+    erased: list[int] = []
+    # Siblings of a page go with it, so what is left is listed anew each time.
+    while page := await space.list(limit=BATCH, superseded=True, source=source):
+        erased += (await space.forget(*[each.id for each in page])).ids
+    return erased
+
+
+def _confirmed(found: list[StoredMemory]) -> bool:
+    """Shows what would go and asks. False where there is nothing."""
+    for each in found[:SHOWN]:
+        tell(f"#{each.id}  {one_line(each.summary)[:200]}")
+    if len(found) > SHOWN:
+        tell(f"... and {len(found) - SHOWN:,} more.")
+    if not found:
+        tell("There are no such memories.")
+        return False
+    return click.confirm(f"Erase {counted(len(found), 'memory', 'memories')} for good?", err=True)

@@ -17,6 +17,7 @@ from perdure.cli.call import Call, audience_option, common
 from perdure.cli.failing import FAILED, REFUSED, error_data
 from perdure.cli.printing import Screen, one_line
 from perdure.cli.progress import ByteProgress, byte_progress
+from perdure.cli.words import counted
 from perdure.clock import DatabaseClock
 from perdure.errors import InvalidInput
 
@@ -95,9 +96,8 @@ class Interrupted(KeyboardInterrupt):
 )
 @click.option("--source", metavar="NAME", help="Name of this import. [default: the format, or the file's name]")
 @click.option("--zone", default="UTC", show_default=True, metavar="ZONE", help="Zone of times written without one.")
-@click.option(
-    "--day-first/--month-first", default=None, help="How WhatsApp dates like 03/04/23 are meant, if nothing shows it."
-)
+@click.option("--day-first", is_flag=True, help="WhatsApp dates like 03/04/23 are day/month, if nothing shows it.")
+@click.option("--month-first", is_flag=True, help="They are month/day.")
 @click.option("--conversation", metavar="NAME", help="Name of the conversation, for files that don't name it.")
 @click.option("--assume-time", metavar="TIME", help="Time of messages that have none, ISO 8601. [default: now]")
 @audience_option
@@ -109,7 +109,8 @@ def import_file(
     format_name: str | None,
     source: str | None,
     zone: str,
-    day_first: bool | None,
+    day_first: bool,
+    month_first: bool,
     conversation: str | None,
     assume_time: str | None,
     audience: str | None,
@@ -121,7 +122,9 @@ def import_file(
     """
     from perdure.connect import ReadOptions, read_messages  # noqa: PLC0415 - loads the readers
 
-    options = ReadOptions(require_zone(zone), day_first, conversation)
+    if day_first and month_first:
+        raise click.UsageError("--day-first and --month-first exclude each other.")
+    options = ReadOptions(require_zone(zone), day_first if day_first or month_first else None, conversation)
     reader = read_messages(path, format_name, options=options)
     plan = Plan(
         source=door.require_name(source or default_source(path, reader.format), "source"),
@@ -238,12 +241,12 @@ def show_import(screen: Screen, name: str, imported: Imported, reader: MessageRe
     counts = {
         "stored": imported.stored,
         "merged into the same words": imported.merged,
-        "in already": imported.known,
+        "in already or forgotten": imported.known,
         "without words": imported.empty,
         "refused": imported.refused,
     }
     told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count or what == "stored")
-    screen.line(f"{name} ({reader.format}): {imported.messages:,} messages in {seconds:.1f} s: {told}.")
+    screen.line(f"{name} ({reader.format}): {counted(imported.messages, 'message')} in {seconds:.1f} s: {told}.")
     names = [f"{space} ({count:,})" for space, count in imported.spaces.most_common(SHOWN_REFUSALS)]
     more = len(imported.spaces) - len(names)
     if names:
@@ -254,7 +257,9 @@ def show_import(screen: Screen, name: str, imported: Imported, reader: MessageRe
     for note in reader.notes:
         screen.line(f"Note: {note}")
     if imported.undated:
-        screen.line(f"Note: {imported.undated:,} messages have no time; --assume-time says when new ones were said.")
+        screen.line(
+            f"Note: {counted(imported.undated, 'message')} without a time; --assume-time says when new ones were said."
+        )
     for error in imported.refusals[:SHOWN_REFUSALS]:
         screen.line((f"Refused: {one_line(error.message)}", "yellow"))
     unseen = imported.refused - min(len(imported.refusals), SHOWN_REFUSALS)

@@ -11,6 +11,7 @@ import click
 
 from perdure.cli.as_data import hit_data, pending_data
 from perdure.cli.call import Call, argument_or_stdin, audience_option, common
+from perdure.cli.drain import tell_waiting
 from perdure.cli.failing import FAILED
 from perdure.cli.filters import filters as filter_options
 from perdure.cli.hits import show_hit
@@ -49,6 +50,7 @@ def recall(
     history = [] if history_file is None else read_history(history_file)
 
     async def work(memory: Memory) -> Recall:
+        await tell_waiting(call, memory)
         return await call.space(memory, audience).recall(text, history=history, limit=limit)
 
     found = call.run(work, warm=True)
@@ -101,6 +103,7 @@ def search(
     text = argument_or_stdin(query, "query")
 
     async def work(memory: Memory) -> SearchResult:
+        await tell_waiting(call, memory)
         space = call.space(memory, audience)
         return await space.search(text, limit=limit, profile=profile, exact=exact, **filters)
 

@@ -9,7 +9,7 @@ import click
 from perdure.cli.as_data import optional_moment
 from perdure.cli.call import Call, common
 from perdure.cli.called import as_called
-from perdure.cli.printing import Screen, local, moment
+from perdure.cli.printing import Screen, local, moment, tell
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -40,6 +40,8 @@ def stats(call: Call, *, every: bool) -> None:
         )
         screen.table(["space", "memories", "waiting", "failed", "embedding family", "made"], rows, right=[1, 2, 3])
 
+    if any(each.pending for each in found):
+        tell(as_called("What waits becomes memories by a worker, or now by `perdure drain --all`."))
     documents = [_data(each) for each in found]
     call.answer({"spaces": documents} if every else documents[0], show)
 

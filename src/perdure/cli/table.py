@@ -30,6 +30,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "search": Entry("perdure.cli.retrieve:search", "Search by meaning and by words."),
         "list": Entry("perdure.cli.browse:list_memories", "List memories, newest first."),
         "show": Entry("perdure.cli.browse:show", "Show one memory with its evidence and history."),
+        "drain": Entry("perdure.cli.drain:drain", "Turn captured exchanges into memories now."),
         "forget": Entry("perdure.cli.forget:forget", "Erase memories for good."),
         "stats": Entry("perdure.cli.stats:stats", "Count what spaces hold and what waits."),
         "failed": Entry("perdure.cli.failed:failed", "Show, replay or drop what failed for good."),

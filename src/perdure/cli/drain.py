@@ -1,0 +1,70 @@
+"""`perdure drain`: what was captured becomes memories now."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from perdure.cli.call import Call, common
+from perdure.cli.called import as_called
+from perdure.cli.failing import FAILED
+from perdure.cli.printing import tell
+from perdure.cli.words import counted
+
+if TYPE_CHECKING:
+    from perdure.cli.printing import Screen
+    from perdure.ingest import DrainReport
+    from perdure.memory import Memory
+
+
+@click.command(short_help="Turn captured exchanges into memories now.")
+@click.option("--all", "every", is_flag=True, help="Every space instead of one.")
+@common
+def drain(call: Call, *, every: bool) -> int:
+    """Turn the exchanges that wait in the queue into memories now.
+
+    A program that keeps a Memory open does this by itself every few minutes.
+    """
+    if every and call.space_given:
+        raise click.UsageError("--all drains every space, --space one of them. Leave one of the two out.")
+
+    async def work(memory: Memory) -> dict[str, DrainReport]:
+        names = [space.name for space in await memory.spaces()] if every else [call.space_name]
+        return {name: await memory.space(name).drain() for name in names}
+
+    reports = call.run(work)
+    done = sum(report.done for report in reports.values())
+    failed = sum(report.failed for report in reports.values())
+    waiting = sum(report.waiting for report in reports.values())
+    outages = sorted({report.outage for report in reports.values() if report.outage})
+
+    def show(screen: Screen) -> None:
+        if not done + failed + waiting:
+            screen.line("Nothing waits.")
+            return
+        screen.line(f"{counted(done, 'exchange')} drained, {failed:,} failed, {waiting:,} still waiting.")
+        if failed:
+            tell(as_called("`perdure failed` shows what failed, and replays it."))
+
+    for outage in outages:
+        tell(f"perdure: {outage}")
+    spaces = [
+        {"space": name, "done": report.done, "failed": report.failed, "waiting": report.waiting}
+        for name, report in reports.items()
+    ]
+    document: dict[str, object] = {"done": done, "failed": failed, "waiting": waiting, "outages": outages}
+    call.answer(document | {"spaces": spaces}, show)
+    return FAILED if failed or outages else 0
+
+
+async def tell_waiting(call: Call, memory: Memory) -> None:
+    """One line on stderr if exchanges of the space wait, so that nobody misses what was just captured."""
+    if await memory.find_space(call.space_name) is None:
+        return
+    waiting = (await call.space(memory).stats()).pending
+    if waiting:
+        verb, what = ("waits", "it into a memory") if waiting == 1 else ("wait", "them into memories")
+        where = f" --space {shlex.quote(call.space_name)}" if call.space_given else ""
+        tell(as_called(f"{counted(waiting, 'exchange')} {verb}; `perdure drain{where}` turns {what} now."))
