@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any, Final, TypedDict, TypeVar, Unpack
 from zoneinfo import ZoneInfo
 
@@ -135,13 +134,20 @@ def require_metadata(value: object) -> dict[str, object]:
     return {clean(key): _clean_json(item) for key, item in value.items()}
 
 
-def require_time(value: object, field: str, zone: str = "UTC") -> datetime:
+def require_time(value: object, field: str, zone: tzinfo | str = UTC) -> datetime:
     """A moment between the years 1900 and 2200, in UTC; a time without a zone is read in `zone`."""
     moment = _parse(value, field)
     found = moment if isinstance(moment, datetime) else datetime.combine(moment, time())
-    if not FIRST_YEAR <= found.year <= LAST_YEAR:
+    require_year(value, field, found.year)
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=ZoneInfo(zone) if isinstance(zone, str) else zone)
+    return found.astimezone(UTC)
+
+
+def require_year(value: object, field: str, year: int) -> None:
+    """Refuses `value` for its year: outside 1900..2200 a clock is broken or a unit wrong."""
+    if not FIRST_YEAR <= year <= LAST_YEAR:
         raise InvalidInput(field, value, f"its year has to lie between {FIRST_YEAR} and {LAST_YEAR}")
-    return (found if found.tzinfo else found.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
 
 
 def optional_time(value: object, field: str, zone: str = "UTC") -> datetime | None:
@@ -227,10 +233,9 @@ def require_filters(zone: str = "UTC", **given: Unpack[FilterArguments]) -> Filt
     )
 
 
-@lru_cache(maxsize=4096)
 def _can_be_seen(name: str) -> bool:
-    """Whether anything is left when spaces and invisible characters are taken away."""
-    return bool(fold(name).strip())
+    """Whether anything is left of a stripped name when invisible characters are taken away."""
+    return (bool(name) and name.isascii()) or bool(fold(name).strip())
 
 
 def _day_after(value: object) -> object:

@@ -111,7 +111,12 @@ def test_content_of_no_known_format_is_refused_with_the_known_ones(tmp_path: Pat
         ('{"type":"message","id":"x"}', "text"),
         ('{"type":"message","id":"x","text":"  "}', "text"),
         ('{"type":"message","id":"x","text":7}', "text"),
-        ('{"type":"message","id":"x","text":"a\\u0000b"}', "text"),
+        ('{"type":"message","id":"x","text":"\\u0000"}', "text"),
+        ('{"type":"message","id":"a\\u0000b","text":"t"}', "id"),
+        ('{"type":"message","id":"x","text":"t","space":"a\\u202eb"}', "space"),
+        ('{"type":"message","id":"x","text":"t","speaker":"\\u200b"}', "speaker"),
+        ('{"type":"message","id":"x","text":"t","speaker":"' + "李" * 67 + '"}', "speaker"),
+        ('{"type":"message","id":"' + "9" * 1025 + '","text":"t"}', "id"),
         ('{"type":"message","id":"x","text":"a\0b"}', "json"),
         ('{"type":"message","id":"x","text":"\\ud800"}', "text"),
         ('{"type":"message","id":"x","text":"\ud800"}', "encoding"),
@@ -198,8 +203,8 @@ def test_bad_telegram_messages_are_refused_one_by_one(tmp_path: Path) -> None:
         message(8, text=[1, None, {"text": None}, "still hi"]),
     ]
     read, refused = refusals(write(tmp_path, json.dumps({"id": 7, "messages": messages}, indent=0)))
-    assert read == ["hi", "still hi"]
-    assert [item.error.field for item in refused] == ["date", "date_unixtime", "text", "text", "id", "message"]
+    assert read == ["hi", "ab", "still hi"]
+    assert [item.error.field for item in refused] == ["date", "date_unixtime", "text", "id", "message"]
     lines = [item.line or 0 for item in refused]
     assert lines == sorted(set(lines))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -9,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.connect.values import checked_id, checked_text, checked_time, from_epoch
-from perdure.errors import InvalidInput
-from perdure.text import MAX_TEXT_BYTES
+from perdure.connect.values import checked_id, checked_name, checked_space, checked_time, from_epoch
+from perdure.errors import InvalidInput, shown
 
 BERLIN = ZoneInfo("Europe/Berlin")
 EARLIEST, LATEST = datetime.fromisoformat("1900-01-02"), datetime.fromisoformat("2200-12-30")
@@ -74,24 +74,30 @@ def test_milliseconds_are_recognised_as_a_wrong_unit() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [None, 7, "", " \n\t", "a\0b", "a\ud800b", "x" * (MAX_TEXT_BYTES + 1), "é" * MAX_TEXT_BYTES]
+    "value", [None, "", "  ", "\0", "\udfff", "a\nb", "\u200b", 1.5, True, ["a"], 10**5000], ids=shown
 )
-def test_text_that_can_not_be_stored_is_refused(text: object) -> None:
+@pytest.mark.parametrize("check", [checked_id, checked_name, checked_space])
+def test_what_names_nothing_is_refused(check: Callable[[str, object], str], value: object) -> None:
     with pytest.raises(InvalidInput) as caught:
-        checked_text("text", text)
-    assert caught.value.field == "text"
+        check("field", value)
+    assert caught.value.field == "field"
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize("text", ["ok", "שלום", "ไม่มีช่องว่าง", "👩‍👩‍👧 🤓", "x" * MAX_TEXT_BYTES, " kept as it is "])
-def test_text_in_any_script_stays_as_it_is(text: str) -> None:
-    assert checked_text("text", text) == text
-
-
-@pytest.mark.parametrize("value", [None, "", "  ", "x" * 201, "a\nb", "a\0", "\udfff", 1.5, True, ["a"]])
-def test_an_id_that_is_none_is_refused(value: object) -> None:
+@pytest.mark.parametrize(("check", "most"), [(checked_id, 1024), (checked_name, 200), (checked_space, 200)])
+def test_a_name_from_a_file_has_the_limit_that_it_has_at_the_door(
+    check: Callable[[str, object], str], most: int
+) -> None:
+    assert check("field", "é" * (most // 2)) == "é" * (most // 2)
     with pytest.raises(InvalidInput):
-        checked_id("id", value)
+        check("field", "é" * (most // 2) + "x")
+
+
+def test_names_that_are_only_shown_lose_what_misleads_and_ids_with_it_are_refused() -> None:
+    assert checked_name("from", "\u2068Sara\u2069\0") == "Sara"
+    for check in (checked_id, checked_space):
+        with pytest.raises(InvalidInput):
+            check("id", "\u2068Sara\u2069")
 
 
 def test_numbers_serve_as_ids() -> None:

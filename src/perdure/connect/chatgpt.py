@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from perdure.connect.json_stream import records
 from perdure.connect.reading import Rejected, attempt
-from perdure.connect.values import checked_id, checked_text, from_epoch, mapping
+from perdure.connect.values import checked_id, checked_name, from_epoch, mapping
 from perdure.errors import InvalidInput
+from perdure.text import require_text
 from perdure.types import Message
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _message_at(line: int, conversation: str, key: str, message: dict[str, objec
             raise InvalidInput("create_time", time, "it must be a number of seconds since 1970")
         return Message(
             external_id=checked_id("id", message.get("id") or key),
-            text=checked_text("parts", _words(message)),
+            text=require_text(_words(message), "parts"),
             speaker=_role(message),
             occurred_at=None if time is None else from_epoch("create_time", time),
             conversation_id=conversation,
@@ -77,7 +78,7 @@ def _message_at(line: int, conversation: str, key: str, message: dict[str, objec
 
 
 def _conversation_id(fields: dict[str, object]) -> str:
-    return checked_id("conversation_id", fields.get("conversation_id") or fields.get("id"))
+    return checked_name("conversation_id", fields.get("conversation_id") or fields.get("id"))
 
 
 def _nodes(fields: dict[str, object]) -> Nodes:

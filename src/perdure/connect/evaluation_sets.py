@@ -16,8 +16,9 @@ from perdure.connect import locomo, longmemeval
 from perdure.connect.json_stream import Record, records
 from perdure.connect.jsonl import typed_lines
 from perdure.connect.reading import ReadOptions, Rejected, Source
-from perdure.connect.values import checked_id, checked_text, checked_time, optional_id, sequence
+from perdure.connect.values import checked_id, checked_space, checked_time, optional_name, optional_space, sequence
 from perdure.errors import InvalidInput
+from perdure.text import require_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -98,7 +99,7 @@ def _from_records(
 
 
 def _locomo(record: Record, left_out: Counter[str]) -> Iterator[Question | Rejected]:
-    space = checked_id("sample_id", record.value.get("sample_id"))
+    space = checked_space("sample_id", record.value.get("sample_id"))
     session_of = {
         str(turn["dia_id"]): session.name
         for session in locomo.sessions_of(record.value)
@@ -118,7 +119,7 @@ def _locomo(record: Record, left_out: Counter[str]) -> Iterator[Question | Rejec
         else:
             sessions = tuple(dict.fromkeys(session_of[turn] for turn in evidence))
             try:
-                text = checked_text("question", item.get("question"))
+                text = require_text(item.get("question"), "question")
             except InvalidInput as error:
                 yield Rejected.at(record.line, error)
                 continue
@@ -143,7 +144,7 @@ def dialogue_ids(evidence: object, known: Container[str]) -> tuple[str, ...]:
 
 def _longmemeval(record: Record, zone: tzinfo, left_out: Counter[str]) -> Iterator[Question | Rejected]:
     fields = record.value
-    space = checked_id("question_id", fields.get("question_id"))
+    space = checked_space("question_id", fields.get("question_id"))
     if space.endswith(_NO_ANSWER):
         left_out["no answer in the haystack"] += 1
         return
@@ -158,9 +159,9 @@ def _longmemeval(record: Record, zone: tzinfo, left_out: Counter[str]) -> Iterat
     asked = fields.get("question_date")
     yield Question(
         space,
-        checked_text("question", fields.get("question")),
+        require_text(fields.get("question"), "question"),
         None if asked is None else longmemeval.parse_date("question_date", asked, zone),
-        optional_id("question_type", fields.get("question_type")),
+        optional_name("question_type", fields.get("question_type")),
         evidence,
         tuple(session.conversation_id for session in sessions if session.given_id in answering),
         record.line,
@@ -190,10 +191,10 @@ def _query(entry: dict[str, object], zone: tzinfo, line: int) -> Question:
     time = entry.get("time")
     evidence = sequence("evidence", entry.get("evidence"))
     return Question(
-        optional_id("space", entry.get("space")),
-        checked_text("text", entry.get("text")),
+        optional_space("space", entry.get("space")),
+        require_text(entry.get("text"), "text"),
         None if time is None else checked_time("time", time, zone),
-        optional_id("category", entry.get("category")),
+        optional_name("category", entry.get("category")),
         tuple(dict.fromkeys(checked_id("evidence", given) for given in evidence)),
         line=line,
     )

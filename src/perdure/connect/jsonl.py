@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from perdure.connect.json_stream import decode_json
 from perdure.connect.reading import Rejected, attempt, line_too_long, numbered_lines, utf8_at
-from perdure.connect.values import checked_id, checked_text, checked_time, mapping, optional_id
+from perdure.connect.values import checked_id, checked_time, mapping, optional_name, optional_space
 from perdure.errors import InvalidInput
+from perdure.text import require_text
 from perdure.types import Message
 
 if TYPE_CHECKING:
@@ -69,10 +70,10 @@ def _message(entry: dict[str, object], zone: tzinfo, line: int) -> Message:
     time = entry.get("time")
     return Message(
         external_id=checked_id("id", entry.get("id")),
-        text=checked_text("text", entry.get("text")),
-        speaker=optional_id("speaker", entry.get("speaker")),
+        text=require_text(entry.get("text"), "text"),
+        speaker=optional_name("speaker", entry.get("speaker")),
         occurred_at=None if time is None else checked_time("time", time, zone),
-        conversation_id=optional_id("conversation", entry.get("conversation")),
-        space=optional_id("space", entry.get("space")),
+        conversation_id=optional_name("conversation", entry.get("conversation")),
+        space=optional_space("space", entry.get("space")),
         line=line,
     )

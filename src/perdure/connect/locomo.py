@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from perdure.connect.json_stream import records
 from perdure.connect.reading import Rejected, attempt
-from perdure.connect.values import checked_id, checked_text, in_utc, mapping, sequence
+from perdure.connect.values import checked_id, checked_name, checked_space, in_utc, mapping, sequence
 from perdure.errors import InvalidInput
+from perdure.text import require_text
 from perdure.types import Message
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def read(source: Source, options: ReadOptions, tally: Tally) -> Iterator[Message
                 yield record
                 continue
             try:
-                space, sessions = checked_id("sample_id", record.value.get("sample_id")), sessions_of(record.value)
+                space, sessions = checked_space("sample_id", record.value.get("sample_id")), sessions_of(record.value)
             except InvalidInput as error:
                 yield Rejected.at(record.line, error)
                 continue
@@ -78,8 +79,8 @@ def _message(turn: object, *, space: str, session: str, moment: datetime, line: 
     fields = mapping("turn", turn)
     return Message(
         external_id=checked_id("dia_id", fields.get("dia_id")),
-        text=checked_text("text", _words(fields)),
-        speaker=checked_id("speaker", fields.get("speaker")),
+        text=require_text(_words(fields), "text"),
+        speaker=checked_name("speaker", fields.get("speaker")),
         occurred_at=moment,
         conversation_id=session,
         space=space,

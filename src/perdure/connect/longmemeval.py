@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from perdure.connect.json_stream import records
 from perdure.connect.reading import Rejected, attempt
-from perdure.connect.values import checked_id, checked_text, in_utc, mapping, sequence
+from perdure.connect.values import checked_space, in_utc, mapping, sequence
 from perdure.errors import InvalidInput
+from perdure.text import require_text
 from perdure.types import Message
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ def read(source: Source, options: ReadOptions, tally: Tally) -> Iterator[Message
                 yield record
                 continue
             try:
-                space, sessions = checked_id("question_id", record.value.get("question_id")), sessions_of(record.value)
+                space, sessions = (
+                    checked_space("question_id", record.value.get("question_id")),
+                    sessions_of(record.value),
+                )
             except InvalidInput as error:
                 yield Rejected.at(record.line, error)
                 continue
@@ -98,7 +102,7 @@ def _with_words(message: Message, turn: object) -> Message:
     fields = mapping("turn", turn)
     if fields.get("role") not in _ROLES:
         raise InvalidInput("role", fields.get("role"), f"it must be one of {', '.join(_ROLES)}")
-    return replace(message, text=checked_text("content", fields.get("content")), speaker=str(fields["role"]))
+    return replace(message, text=require_text(fields.get("content"), "content"), speaker=str(fields["role"]))
 
 
 def parse_date(field: str, value: object, zone: tzinfo) -> datetime:

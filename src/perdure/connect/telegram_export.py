@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from perdure.connect.json_stream import JsonCursor
 from perdure.connect.reading import Rejected, attempt
-from perdure.connect.values import checked_id, checked_text, checked_time, from_epoch, mapping, optional_id
+from perdure.connect.values import checked_id, checked_name, checked_time, from_epoch, mapping, optional_name
 from perdure.errors import InvalidInput
+from perdure.text import require_text
 from perdure.types import Message
 
 if TYPE_CHECKING:
@@ -59,15 +60,15 @@ def _message_at(raw: Raw, conversation: str, zone: tzinfo, tally: Tally) -> Iter
 
 
 def _message(fields: dict[str, object], conversation: str, zone: tzinfo, line: int) -> Message:
-    forwarded = optional_id("forwarded_from", fields.get("forwarded_from") or None)
-    words = checked_text("text", _words(fields))
+    forwarded = optional_name("forwarded_from", fields.get("forwarded_from") or None)
+    words, chat = require_text(_words(fields), "text"), checked_name("chat", conversation)
     return Message(
         # Message ids count per chat, so the chat belongs to the id.
-        external_id=checked_id("id", f"{conversation}/{checked_id('id', fields.get('id'))}"),
+        external_id=checked_id("id", f"{chat}/{checked_id('id', fields.get('id'))}"),
         text=f"[forwarded from {forwarded}] {words}" if forwarded else words,
-        speaker=optional_id("from", fields.get("from") or fields.get("from_id") or None),
+        speaker=optional_name("from", fields.get("from") or fields.get("from_id") or None),
         occurred_at=_time(fields, zone),
-        conversation_id=checked_id("chat", conversation),
+        conversation_id=chat,
         line=line,
     )
 

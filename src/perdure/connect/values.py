@@ -3,73 +3,52 @@
 from __future__ import annotations
 
 import math
-import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import cast
 
+from perdure.door import (
+    FIRST_YEAR,
+    LAST_YEAR,
+    MAX_EXTERNAL_ID_BYTES,
+    require_key,
+    require_name,
+    require_time,
+    require_year,
+)
 from perdure.errors import InvalidInput
-from perdure.text import MAX_TEXT_BYTES
-
-FIRST_YEAR, LAST_YEAR = 1900, 2200
-"""Years that a message may carry; anything outside is a broken clock or a wrong unit."""
-
-MAX_NAME_CHARS = 200
-"""Longest speaker, space, conversation or message id, in characters."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-
-
-def checked_text(field: str, value: object) -> str:
-    """A message's text: a string with something in it, no NUL, no lone surrogate, at most `MAX_TEXT_BYTES`."""
-    if not isinstance(value, str):
-        raise InvalidInput(field, value, "it must be a string")
-    if not value.strip():
-        raise InvalidInput(field, value, "it must not be empty")
-    if "\0" in value:
-        raise InvalidInput(field, value, "it must not contain NUL (U+0000)")
-    try:
-        size = len(value.encode("utf-8"))
-    except UnicodeEncodeError as error:
-        limit = f"character {error.start + 1} is half of a surrogate pair; the text must be valid Unicode"
-        raise InvalidInput(field, value, limit) from error
-    if size > MAX_TEXT_BYTES:
-        raise InvalidInput(field, f"{size} bytes", f"a message has at most {MAX_TEXT_BYTES} bytes")
-    return value
 
 
 def checked_id(field: str, value: object) -> str:
-    """An id or a name, given as a string or a whole number: 1 to `MAX_NAME_CHARS` characters on one line."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if value is None:
-        raise InvalidInput(field, value, "it is missing")
-    if not isinstance(value, str):
-        raise InvalidInput(field, value, "it must be a string or a whole number")
-    name = value.strip()
-    if not name or len(name) > MAX_NAME_CHARS:
-        raise InvalidInput(field, value, f"it must have 1 to {MAX_NAME_CHARS} characters")
-    if _CONTROL.search(name) or _SURROGATE.search(name):
-        raise InvalidInput(field, value, "it must not contain control characters or lone surrogates")
-    return name
+    """A message's own id, a string or a whole number: 1 to 1,024 bytes on one line, nothing invisible in it."""
+    return require_key(_string(field, value), field, MAX_EXTERNAL_ID_BYTES)
 
 
-def optional_id(field: str, value: object) -> str | None:
-    """As `checked_id`, or None when the value is missing."""
-    return None if value is None else checked_id(field, value)
+def checked_space(field: str, value: object) -> str:
+    """What names a space, a string or a whole number: 1 to 200 bytes on one line, nothing invisible in it."""
+    return require_key(_string(field, value), field)
 
 
-def checked_year(field: str, value: object, year: int) -> None:
-    """Raises InvalidInput for a year outside `FIRST_YEAR`..`LAST_YEAR`."""
-    if not FIRST_YEAR <= year <= LAST_YEAR:
-        raise InvalidInput(field, value, f"the year must be {FIRST_YEAR} to {LAST_YEAR}")
+def checked_name(field: str, value: object) -> str:
+    """A speaker or a conversation, a string or a whole number: 1 to 200 bytes on one line."""
+    return require_name(_string(field, value), field)
+
+
+def optional_space(field: str, value: object) -> str | None:
+    """As `checked_space`, or None when the value is missing."""
+    return None if value is None else checked_space(field, value)
+
+
+def optional_name(field: str, value: object) -> str | None:
+    """As `checked_name`, or None when the value is missing."""
+    return None if value is None else checked_name(field, value)
 
 
 def in_utc(field: str, value: object, moment: datetime, zone: tzinfo) -> datetime:
     """The moment in UTC; one without a zone is read in `zone`. Raises InvalidInput for years out of range."""
-    checked_year(field, value, moment.year)
-    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)).astimezone(UTC)
+    require_year(value, field, moment.year)
+    return require_time(moment, field, zone)
 
 
 def from_epoch(field: str, value: float | str) -> datetime:
@@ -91,14 +70,7 @@ def checked_time(field: str, value: object, zone: tzinfo) -> datetime:
     """ISO 8601 text or epoch seconds as a time in UTC. Raises InvalidInput naming the limit."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return from_epoch(field, value)
-    if not isinstance(value, str):
-        raise InvalidInput(field, value, "it must be ISO 8601 text or a number of seconds since 1970")
-    try:
-        moment = datetime.fromisoformat(value.strip())
-    except ValueError as error:
-        limit = "it must be ISO 8601 such as 2023-05-08T13:56:00+02:00, with a day that exists"
-        raise InvalidInput(field, value, limit) from error
-    return in_utc(field, value, moment, zone)
+    return require_time(value, field, zone)
 
 
 def mapping(field: str, value: object) -> dict[str, object]:
@@ -113,3 +85,16 @@ def sequence(field: str, value: object) -> list[object]:
     if not isinstance(value, list):
         raise InvalidInput(field, value, "it must be a JSON array")
     return cast("list[object]", value)
+
+
+def _string(field: str, value: object) -> str:
+    if value is None:
+        raise InvalidInput(field, value, "it is missing")
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput(field, value, "it must be a string or a whole number")
+    try:
+        return str(value)
+    except ValueError:
+        raise InvalidInput(field, value, "it has too many digits") from None

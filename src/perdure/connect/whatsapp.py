@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perdure.connect.reading import Rejected, Source, attempt, line_too_long, numbered_lines, utf8_at
-from perdure.connect.values import checked_id, checked_text, in_utc
+from perdure.connect.values import checked_name, in_utc
 from perdure.connect.whatsapp_header import MARKS, DayOrder, Header, parse_header
 from perdure.errors import InvalidInput
-from perdure.text import MAX_TEXT_BYTES
+from perdure.text import MAX_TEXT_BYTES, require_text
 from perdure.types import Message
 
 if TYPE_CHECKING:
@@ -126,13 +126,13 @@ def read(source: Source, options: ReadOptions, tally: Tally) -> Iterator[Message
 def _message_at(draft: _Draft, text: str, ids: _Ids, options: ReadOptions, *, day_first: bool) -> Message | Rejected:
     def build() -> Message:
         local = draft.header.moment(day_first=day_first)
-        words, speaker = checked_text("text", text), checked_id("speaker", draft.speaker)
+        words, speaker = require_text(text, "text"), checked_name("speaker", draft.speaker)
         return Message(
             external_id=ids.of(local.isoformat(), local.date(), speaker, words),
             text=words,
             speaker=speaker,
             occurred_at=in_utc("time", draft.header.written, local, options.zone),
-            conversation_id=checked_id("conversation", ids.conversation),
+            conversation_id=checked_name("conversation", ids.conversation),
             line=draft.line,
         )
 

@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from perdure.connect.values import checked_year
+from perdure.door import require_year
 from perdure.errors import InvalidInput
 
 MARKS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -70,7 +70,7 @@ class Header:
             day, month = (self.first, self.second) if day_first else (self.second, self.first)
         year = year + _CENTURY if year < 100 else year  # noqa: PLR2004  # two digits
         year = year - _BUDDHIST if _BUDDHIST_FIRST <= year <= _BUDDHIST_LAST else year
-        checked_year("time", self.written, year)
+        require_year(self.written, "time", year)
         hour = self.hour if self.half_day is None or self.hour > _NOON else self.hour % _NOON + self.half_day
         try:
             return datetime(year, month, day, hour, self.minute, self.seconds)  # noqa: DTZ001  # its zone comes later

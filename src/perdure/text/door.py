@@ -18,7 +18,7 @@ EMOJI: Final = regex.compile(r"[0-9#*]\uFE0F?\u20E3|\p{Emoji_Presentation}|\p{Em
 _LETTER_OR_DIGIT: Final = regex.compile(r"[\p{L}\p{N}]")
 
 
-def clean(text: str, field: str = "text") -> str:
+def clean(text: object, field: str = "text") -> str:
     """`text` as it may be stored: line ends as newlines, no NUL, no lone surrogate, no control but newline and tab.
 
     Two halves of a surrogate pair, as careless JSON readers leave them, become the character that they mean. What
@@ -36,7 +36,7 @@ def clean(text: str, field: str = "text") -> str:
     return _NOT_TEXT.sub("", text)
 
 
-def require_text(text: str, field: str = "text", max_bytes: int = MAX_TEXT_BYTES) -> str:
+def require_text(text: object, field: str = "text", max_bytes: int = MAX_TEXT_BYTES) -> str:
     """`clean(text)`, refused when nothing visible is left or when it is too long.
 
     Args:
