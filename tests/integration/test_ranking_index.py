@@ -130,6 +130,27 @@ async def test_without_a_vector_the_index_path_ranks_by_words_and_priors(large: 
     assert mean(shares) >= 0.9
 
 
+class UndoneError(Exception):
+    """Ends a transaction whose changes are not to be kept."""
+
+
+@pytest.mark.parametrize(("audience", "path"), [(None, "index"), ("somebody else", "exact")])
+async def test_a_large_space_is_ranked_by_index_as_long_as_it_shows_many_rows(
+    large: LoadedSpace, audience: str | None, path: str
+) -> None:
+    query = large.query(large.corpus.queries(1)[0], SEED)
+
+    async def all_said_to(tx: SpaceTransaction) -> None:
+        await tx.execute(
+            "UPDATE memory_state SET audience = %(audience)s WHERE space_id = %(space_id)s", {"audience": audience}
+        )
+        assert (await ranking.rank(tx, query)).path == path
+        raise UndoneError
+
+    with pytest.raises(UndoneError):
+        await large.database.in_space(large.space_id, all_said_to)
+
+
 class Explaining:
     """A transaction that notes the plan of every ranking statement before it runs it."""
 

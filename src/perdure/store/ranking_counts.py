@@ -38,17 +38,19 @@ COUNT_IN_STATE: Final = """
     FROM (SELECT 1 FROM memory_state m WHERE m.space_id = %(space_id)s AND {condition} LIMIT {most}) c
 """
 
-# Spaces without a private row are spared the counting: whether there is one is the first entry of an index.
+# Spaces without a private row are spared the counting: memory_state_private holds nothing else.
 COUNT_AUDIENCE: Final = """
     UNION ALL
-    SELECT 'state', '', count(*), 0
-    FROM (
-        SELECT 1 FROM memory_state m
-        WHERE m.space_id = %(space_id)s AND m.superseded_at IS NULL AND {condition} LIMIT {most}
-    ) c
-    WHERE (
-        SELECT min(p.audience) FROM memory_state p
-        WHERE p.space_id = %(space_id)s AND p.superseded_at IS NULL) IS NOT NULL
+    SELECT 'state', '', (
+        SELECT count(*)
+        FROM (
+            SELECT 1 FROM memory_state m
+            WHERE m.space_id = %(space_id)s AND m.superseded_at IS NULL AND {condition} LIMIT {most}
+        ) c
+    ), 0
+    WHERE EXISTS (
+        SELECT 1 FROM memory_state p
+        WHERE p.space_id = %(space_id)s AND p.superseded_at IS NULL AND p.audience IS NOT NULL)
 """
 
 

@@ -133,6 +133,7 @@ COMMENT ON COLUMN memory_state.signature IS 'one bit per term and entity, to cho
 -- let one scan of the index judge thousands of rows.
 CREATE INDEX memory_state_prior ON memory_state (space_id, prior_band DESC, memory_id)
     INCLUDE (memory_type, audience, sketch, signature) WHERE superseded_at IS NULL;
+CREATE INDEX memory_state_private ON memory_state (space_id) WHERE superseded_at IS NULL AND audience IS NOT NULL;
 CREATE INDEX memory_state_type ON memory_state (space_id, memory_type, memory_id);
 
 COMMENT ON COLUMN memory_state.content_hash IS
