@@ -11,7 +11,7 @@ from perdure import Memory, Merged, Message, Space, Stored
 from perdure.ingest.keys import stored_postings
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, read_rows
-from perdure.store.postings import Postings
+from perdure.store.postings import DROP_EMPTY_COUNTS, Postings
 from perdure.store.sketches import signature
 from perdure.text import analyse
 
@@ -211,3 +211,18 @@ async def test_only_the_last_chunk_of_a_text_asks(memory: Memory, space: Space) 
     assert await asking() == [False] * len(outcome.ids)
     await space.update(outcome.ids[-1], text="is it?")
     assert (await asking())[-1]
+
+
+async def test_empty_counts_are_found_by_the_whole_primary_key(memory: Memory, space: Space) -> None:
+    await space.save("The boiler was repaired")
+    found = await memory.find_space(space.name)
+    assert found is not None
+
+    async def explain(tx: SpaceTransaction) -> str:
+        await tx.execute("SET LOCAL enable_seqscan = off")
+        plan = await tx.fetch_all(f"EXPLAIN {DROP_EMPTY_COUNTS}", {"kinds": ["term"], "keys": ["boiler"]})
+        return "\n".join(row["QUERY PLAN"] for row in plan)
+
+    plan = await memory.resources.database.in_space(found.id, explain)
+    (condition,) = [line for line in plan.splitlines() if "Index Cond" in line]
+    assert all(column in condition for column in ("space_id", "kind", "key"))

@@ -65,8 +65,9 @@ ADD_COUNTS: Final = """
 """
 
 DROP_EMPTY_COUNTS: Final = """
-    DELETE FROM space_counts
-    WHERE space_id = %(space_id)s AND n <= 0 AND key = ANY(%(keys)s::text[])
+    DELETE FROM space_counts c
+    USING unnest(%(kinds)s::text[], %(keys)s::text[]) AS t (kind, key)
+    WHERE c.space_id = %(space_id)s AND c.kind = t.kind AND c.key = t.key AND c.n <= 0
 """
 
 
@@ -142,5 +143,5 @@ async def _count(tx: SpaceTransaction, postings: Sequence[Postings], sign: int) 
         kinds = [kind for (kind, _), _ in ordered]
         await tx.execute(ADD_COUNTS, {"kinds": kinds, "keys": keys, "ns": [sign * n for _, n in ordered]})
         if sign < 0:
-            await tx.execute(DROP_EMPTY_COUNTS, {"keys": keys})
+            await tx.execute(DROP_EMPTY_COUNTS, {"kinds": kinds, "keys": keys})
     await count_up(tx, memories=sign * len(postings), terms=sign * sum(p.length for p in postings))
