@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from perdure import EmbeddingUnavailable, Memory, Message, Space
+from perdure import EmbeddingUnavailable, InvalidInput, Memory, Message, Space
 from perdure.ingest import batches
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
@@ -120,7 +121,46 @@ def test_batches_keep_order_and_never_mix_spaces() -> None:
     stream = [message(n, space="a" if n < 5 else "b") for n in range(9)]
     assert [(space, [m.external_id for m in batch]) for space, batch in batches(stream, 3)] == [
         ("a", ["m0", "m1", "m2"]),
-        ("a", ["m3", "m4"]),
         ("b", ["m5", "m6", "m7"]),
+        ("a", ["m3", "m4"]),
         ("b", ["m8"]),
     ]
+
+
+@pytest.mark.parametrize("spaces", [1, 2, 64, 65, 200])
+def test_spaces_that_take_turns_make_full_batches_up_to_64_of_them(spaces: int) -> None:
+    stream = [message(n, space=f"s{n % spaces}") for n in range(spaces * 40)]
+    made = list(batches(stream, 20))
+    by_space: dict[str | None, list[Message]] = {}
+    for space, batch in made:
+        assert {m.space for m in batch} == {space}
+        by_space.setdefault(space, []).extend(batch)
+    assert all(by_space[f"s{n}"] == stream[n::spaces] for n in range(spaces))
+    if spaces <= 64:
+        assert {len(batch) for _, batch in made} == {20}
+
+
+def test_what_stood_before_the_damage_of_a_file_is_handed_out_first() -> None:
+    def stream() -> Iterator[Message]:
+        yield from (message(n, space=f"s{n % 3}") for n in range(8))
+        raise InvalidInput("file", "…", "it is damaged")
+
+    made = batches(stream(), 3)
+    assert [len(next(made)[1]) for _ in range(3)] == [3, 3, 2]
+    with pytest.raises(InvalidInput, match="damaged"):
+        next(made)
+
+
+def test_no_more_than_64_batches_are_held_back() -> None:
+    read = 0
+
+    def stream() -> Iterator[Message]:
+        nonlocal read
+        for read in range(1, 10_001):
+            yield message(read, space=f"s{read}")
+
+    handed = 0
+    for _, batch in batches(stream(), 20):
+        handed += len(batch)
+        assert read - handed <= 64
+    assert handed == 10_000

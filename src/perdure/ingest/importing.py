@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import groupby
 
 from perdure.door import MAX_EXTERNAL_ID_BYTES, optional_name, optional_time, require_key
 from perdure.errors import InvalidInput
@@ -24,6 +23,7 @@ from perdure.text import has_letter_or_digit, is_assistant, require_text
 from perdure.types import Evidence, Message, Stored, Trust
 
 BATCH = 128
+MOST_OPEN = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,28 @@ class BatchReport:
 
 
 def batches(messages: Iterable[Message], size: int = BATCH) -> Iterator[tuple[str | None, list[Message]]]:
-    """Consecutive messages of one space, at most `size` at a time, in order."""
-    for space, group in groupby(messages, key=lambda message: message.space):
-        batch: list[Message] = []
-        for message in group:
+    """Messages of one space, at most `size` at a time; those of a space keep their order.
+
+    Where messages of many spaces take turns, `MOST_OPEN` spaces are gathered at once; one more, and the batch that
+    was begun first is handed out as it is. A file that turns out too damaged to go on (InvalidInput) ends it once all
+    that stood before is handed out.
+    """
+    gathered: dict[str | None, list[Message]] = {}
+    damage: InvalidInput | None = None
+    try:
+        for message in messages:
+            if message.space not in gathered and len(gathered) == MOST_OPEN:
+                oldest = next(iter(gathered))
+                yield oldest, gathered.pop(oldest)
+            batch = gathered.setdefault(message.space, [])
             batch.append(message)
             if len(batch) == size:
-                yield space, batch
-                batch = []
-        if batch:
-            yield space, batch
+                yield message.space, gathered.pop(message.space)
+    except InvalidInput as error:
+        damage = error
+    yield from gathered.items()
+    if damage is not None:
+        raise damage
 
 
 def read_messages(given: Sequence[object]) -> tuple[list[Message], tuple[InvalidInput, ...]]:
