@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from perdure.clock import Clock, DatabaseClock
-from perdure.embedding import Embedder, NoiseLevel, open_embedder
+from perdure.embedding import Embedder, GuardedEmbedder, NoiseLevel, open_embedder
 from perdure.errors import ConfigurationError, PerdureError
 from perdure.resources import Resources
 from perdure.settings import Settings, load_settings
@@ -42,7 +42,7 @@ class Memory:
         progress: Callable[[str], None] | None,
     ) -> None:
         self.settings = settings
-        self._embedder = embedder
+        self._embedder = None if embedder is None else GuardedEmbedder(embedder)
         self._owns_embedder = embedder is None
         self._wants_worker = worker
         self._clock = clock

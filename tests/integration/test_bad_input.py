@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from perdure import InvalidInput, Memory, Message, Pending, Space
+from perdure import EmbeddingFailed, InvalidInput, Memory, Message, Pending, Space
+from perdure.embedding import Kind, Matrix
 from perdure.errors import shown
 from perdure.ingest import ToolResult
+from perdure.store.embedded import ServerUrls
+from tests.doubles.embedder import HashedEmbedder
+from tests.integration.conftest import open_memory
 from tests.integration.test_saving import everything_stored
 
 Call = Callable[[Any, Any], Awaitable[object]]
@@ -234,6 +239,62 @@ async def test_a_conversation_so_far_with_broken_characters_is_read(space: Space
     ]
     for earlier in (history, None):
         assert (await space.recall("What does Ada like to drink?", history=earlier)).degraded == ()
+
+
+class Careless(HashedEmbedder):
+    """An embedder that answers with whatever `broken` makes of its vectors."""
+
+    broken: Callable[[Matrix], object] = staticmethod(lambda vectors: vectors)
+
+    async def embed(self, texts: Sequence[str], kind: Kind) -> Matrix:
+        return self.broken(await super().embed(texts, kind))  # type: ignore[return-value]
+
+
+BROKEN: dict[str, Callable[[Matrix], object]] = {
+    "NaN": lambda vectors: vectors * np.nan,
+    "infinite": lambda vectors: np.full_like(vectors, np.inf),
+    "zeros": lambda vectors: vectors * 0,
+    "one dimension too few": lambda vectors: vectors[:, :-1],
+    "one vector too few": lambda vectors: vectors[:-1],
+    "one vector too many": lambda vectors: np.repeat(vectors, 2, axis=0),
+    "no vectors": lambda _: "abc",
+    "nothing": lambda _: None,
+    "of different lengths": lambda _: [[1.0], [1.0, 2.0]],
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+async def test_vectors_that_are_none_are_refused_and_nothing_is_written(
+    urls: ServerUrls, broken: Callable[[Matrix], object]
+) -> None:
+    embedder = Careless()
+    async with open_memory(urls, embedder) as memory:
+        space = memory.space(f"space-{secrets.token_hex(6)}")
+        (memory_id,) = (await space.save("Ada likes tea")).ids  # type: ignore[union-attr]
+        before = await everything_stored(memory, space)
+        embedder.broken = broken
+        calls: list[Callable[[], Awaitable[object]]] = [
+            lambda: space.save("Ada likes coffee"),
+            lambda: space.update(memory_id, text="Ada likes water"),
+            lambda: space.import_messages([Message("1", "Ada likes milk")], source="chat"),
+        ]
+        for call in calls:
+            with pytest.raises(EmbeddingFailed):
+                await call()
+        assert await everything_stored(memory, space) == before
+        recalled = await space.recall("What does Ada like to drink?")
+        assert [reason.split(":")[0] for reason in recalled.degraded] == ["embedding"]
+        assert [hit.memory.id for hit in (await space.search("tea")).hits] == [memory_id]
+
+
+async def test_a_vector_of_another_length_than_one_is_stored_as_its_direction(urls: ServerUrls) -> None:
+    embedder = Careless()
+    embedder.broken = lambda vectors: vectors * 9
+    async with open_memory(urls, embedder) as memory:
+        space = memory.space(f"space-{secrets.token_hex(6)}")
+        await space.save("Ada likes tea")
+        (hit,) = (await space.search("Ada likes tea")).hits
+        assert hit.similarity == pytest.approx(1.0, abs=0.05)
 
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=60) | st.text(
