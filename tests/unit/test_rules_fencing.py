@@ -86,5 +86,24 @@ def test_a_rendered_block_is_taken_out_of_what_the_user_said(before: str, text: 
     assert strip_fenced(f"{before}\n{block}\nand my own words") == f"{before}\nand my own words".strip()
 
 
+@given(HOSTILE, HOSTILE)
+def test_of_a_block_that_is_not_closed_only_whole_memories_are_taken_out(text: str, other: str) -> None:
+    block = render_block([fenced(text), fenced(other, speaker="Ada")]).removesuffix(f"\n{CLOSING}")
+    assert strip_fenced(f"before\n{block}\nand my own words <3\nto the end") == (
+        "before\nand my own words <3\nto the end"
+    )
+
+
+def test_a_block_that_is_not_closed_ends_before_the_next_one() -> None:
+    block = render_block([fenced("I moved to\nLisbon")])
+    cut = block.removesuffix(CLOSING)
+    assert strip_fenced(f"{cut}first\n{block}\nsecond\n{cut}third") == "first\nsecond\nthird"
+
+
+def test_a_memory_that_was_cut_in_the_middle_is_kept() -> None:
+    cut = render_block([fenced("I moved to Lisbon")])[:-30]
+    assert strip_fenced(f"{cut}\nmy own words").endswith("my own words")
+
+
 def test_words_that_only_look_like_a_block_are_kept() -> None:
     assert strip_fenced("<memories> of summer </memories>") == "<memories> of summer </memories>"

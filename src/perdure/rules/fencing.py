@@ -30,7 +30,10 @@ _NAMED: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _MARKUP: Final = re.compile("[&<>\ufe60\ufe64\ufe65\uff06\uff1c\uff1e]")
 _QUOTES: Final = re.compile('["\uff02]')
 _INDENT: Final = "\n  "
-_BLOCK: Final = re.compile(rf"{OPENING}\s*{re.escape(NOTE)}.*?(?:{CLOSING}|\Z)\s*", re.DOTALL)
+_BEGINNING: Final = rf"{OPENING}\s*{re.escape(NOTE)}"
+_BLOCK: Final = re.compile(rf"{_BEGINNING}(?:(?!{OPENING}).)*?{CLOSING}\s*", re.DOTALL)
+# A block whose end was cut off: nobody knows where it ended, but no memory holds an angle bracket of its own.
+_CUT_BLOCK: Final = re.compile(rf'{_BEGINNING}\s*(?:<memory id="[^"<>]*" date="[^<>]*>[^<>]*</memory>\s*)*')
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,11 @@ def render_block(memories: Iterable[Fenced]) -> str:
 
 
 def strip_fenced(text: str) -> str:
-    """`text` without the blocks that `render_block` wrote, so that recalled text is never captured again as new."""
-    return _BLOCK.sub("", text).strip() if NOTE in text else text
+    """`text` without the blocks that `render_block` wrote, so that recalled text is never captured again as new.
+
+    Of a block that is not closed only its beginning and whole memories are taken out: what follows may be one's own.
+    """
+    return _CUT_BLOCK.sub("", _BLOCK.sub("", text)).strip() if NOTE in text else text
 
 
 def _lines(text: str) -> list[str]:
