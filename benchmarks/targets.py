@@ -60,10 +60,11 @@ def _ranking(ranking: Mapping[str, Any]) -> Iterator[Target]:
         what = f"ranked recall, `{row['profile']}`, {row['memories']:,} × {row['dimensions']}"
         times = f"p50 {row['ranked_ms']['p50']:.1f} ms, p95 {row['ranked_ms']['p95']:.1f} ms"
         plain = f"plain ORDER BY p50 {row['plain_ms']['p50']:.0f} ms: {row['ratio']:.1f} times faster"
+        cpu = f"CPU {row['ranked_cpu_ms']:.1f} against {row['plain_cpu_ms']:.0f} ms: {row['cpu_ratio']:.1f} times less"
         fast = promised and row["memories"] == SIZE_OF_THE_RATIO
         yield Target(
             what,
-            f"{times}; {plain}",
+            f"{times}; {plain}; {cpu}",
             f"≥ {LEAST_RATIO} times faster" if fast else "",
             row["ratio"] >= LEAST_RATIO if fast else None,
         )

@@ -12,6 +12,7 @@ from benchmarks.targets import Target, table, targets
 
 def ranked(memories: int, profile: str = "seed", ms: float = 10.0, **figures: Any) -> dict[str, Any]:
     times = {"ranked_ms": {"p50": ms, "p95": ms * 2}, "plain_ms": {"p50": ms * 50, "p95": ms * 60}, "ratio": 50.0}
+    times |= {"ranked_cpu_ms": ms, "plain_cpu_ms": ms * 50, "cpu_ratio": 50.0}
     overlap = {"overlap": 1.0, "overlap_least": 1.0}
     return {"memories": memories, "dimensions": 2560, "profile": profile, **times, **overlap, **figures}
 
