@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.text import (
-    MAX_ENTITY_KEYS,
-    capitalised_spans,
-    entity_key,
-    entity_keys,
-    is_assistant,
-    is_role,
-    name_keys,
-    phrase_in,
-)
+from perdure.text import MAX_ENTITY_KEYS, entity_key, entity_keys, is_assistant, is_role, name_keys
+from perdure.text.names import phrase_in
 
 MENTIONED = [
     ("Ada", "have you met ada?"),
@@ -91,34 +83,6 @@ def test_the_keys_of_a_very_long_message_are_bounded_and_begin_with_its_words() 
     assert {"ada", "bob", "ada met"} <= set(keys)
     assert len(entity_keys("我们昨天在北京见到了很多朋友" * 5_000)) <= MAX_ENTITY_KEYS
     assert len(entity_keys(" ".join(f"w{number}" for number in range(9_000)))) == MAX_ENTITY_KEYS
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("Yesterday Melanie Smith went to Berlin with Caroline.", ["Melanie Smith", "Berlin", "Caroline"]),
-        ("Great day. The Museum of Modern Art was open.", ["Museum of Modern Art"]),
-        ("I think NASA called. I'm OK on Monday.", ["NASA"]),
-        ("Rex barked. Then my dog Rex slept.", ["Rex"]),
-        ("Gardening is nice. Pottery too.", []),
-        ("We met Dr. Smith at Ada's house", ["Dr. Smith", "Ada"]),
-        ("WHY IS EVERYTHING IN CAPITALS, Bob", []),
-        ("ich habe mit der Anna Müller einen Kuchen gebacken", ["Anna Müller"]),
-        ("Вчера я видел Анну в Москве", ["Анну", "Москве"]),
-        ("", []),
-    ],
-)
-def test_names_are_guessed_from_capitals_only_where_it_is_safe(text: str, names: list[str]) -> None:
-    assert capitalised_spans(text) == names
-
-
-def test_a_known_entity_counts_at_the_start_of_a_sentence() -> None:
-    assert capitalised_spans("Luna ate my shoes.") == []
-    assert capitalised_spans("Luna ate my shoes.", known={"luna"}) == ["Luna"]
-
-
-def test_a_list_of_many_names_is_bounded() -> None:
-    assert len(capitalised_spans(" and ".join(f"we met Name{chr(97 + n)}x" for n in range(26)))) == 20
 
 
 @pytest.mark.parametrize(

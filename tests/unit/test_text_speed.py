@@ -7,18 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from perdure.clock import DatabaseClock
-from perdure.text import (
-    capitalised_spans,
-    chunks,
-    clean,
-    entity_keys,
-    fold,
-    is_question,
-    phrase_in,
-    query_date_terms,
-    query_terms,
-    terms,
-)
+from perdure.text import chunks, clean, entity_keys, fold, is_question, query_date_terms, query_terms, terms
+from perdure.text.names import phrase_in
 
 SMALL, LARGE = 25_000, 250_000
 LEAST_SECONDS = 0.003  # below it a measurement is noise
@@ -54,7 +44,6 @@ FUNCTIONS: list[Callable[[str], object]] = [
     query_date_terms,
     is_question,
     entity_keys,
-    capitalised_spans,
     chunks,
     lambda text: phrase_in("ab cd", text),
 ]

@@ -9,28 +9,19 @@ from perdure.text.cutting import chunks, graphemes, sentence_ends, truncate_byte
 from perdure.text.dates import date_terms, query_date_terms
 from perdure.text.door import MAX_TEXT_BYTES, clean, has_letter_or_digit, require_text
 from perdure.text.folding import fold
-from perdure.text.names import (
-    MAX_ENTITY_KEYS,
-    capitalised_spans,
-    entity_key,
-    entity_keys,
-    is_assistant,
-    is_role,
-    name_keys,
-    phrase_in,
-)
+from perdure.text.names import ASSISTANT, MAX_ENTITY_KEYS, entity_key, entity_keys, is_assistant, is_role, name_keys
 from perdure.text.questions import is_question
 from perdure.text.smalltalk import is_elliptic, says_something
 from perdure.text.words import MAX_QUERY_TERMS, MAX_TERM_CHARS, Analysis, analyse, forms, query_terms, terms
 
 __all__ = [
+    "ASSISTANT",
     "MAX_ENTITY_KEYS",
     "MAX_QUERY_TERMS",
     "MAX_TERM_CHARS",
     "MAX_TEXT_BYTES",
     "Analysis",
     "analyse",
-    "capitalised_spans",
     "chunks",
     "clean",
     "date_terms",
@@ -45,7 +36,6 @@ __all__ = [
     "is_question",
     "is_role",
     "name_keys",
-    "phrase_in",
     "query_date_terms",
     "query_terms",
     "require_text",

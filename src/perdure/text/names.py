@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 import regex
 
 from perdure.text.folding import fold
-from perdure.text.stopwords import STOP_WORDS, function_words
+from perdure.text.stopwords import STOP_WORDS
 from perdure.text.words import NO_SPACES
 
 MAX_ENTITY_KEYS: Final = 512
@@ -23,7 +23,9 @@ _CHARS_PER_KEY: Final = 16
 _SINGLE_UNSPACED_PRIORITY: Final = 5
 _FIRST_NAME_LETTERS: Final = 2
 
-ASSISTANTS: Final = frozenset(("assistant", "chatgpt", "gpt", "bot", "ai", "model"))
+ASSISTANT: Final = "assistant"
+"""The speaker of a reply in a captured exchange."""
+ASSISTANTS: Final = frozenset((ASSISTANT, "chatgpt", "gpt", "bot", "ai", "model"))
 """What the speaker of a model's words is called, folded."""
 ROLES: Final = ASSISTANTS | {"user", "human", "me", "you", "system", "tool"}
 """Speakers that say which part somebody has in a conversation and not who it is, folded."""
@@ -155,13 +157,6 @@ def entity_keys(text: str, limit: int = MAX_ENTITY_KEYS) -> list[str]:
     return sorted(found, key=found.__getitem__)[:limit]
 
 
-_WORD: Final = r"\p{Lu}[\p{L}\p{M}\p{N}]*+(?:[-'’&][\p{L}\p{N}][\p{L}\p{M}\p{N}]*+)*+"
-_LINK: Final = "(?:de|del|de la|da|di|du|des|la|le|van|von|van der|der|den|bin|ibn|al|of|of the|y)"
-_SPAN: Final = regex.compile(
-    rf"(?<![\p{{L}}\p{{M}}\p{{N}}])(?:(?:Dr|Mr|Mrs|Ms|Prof|St)\. )?+{_WORD}(?:(?: {_LINK})?+ {_WORD})*+"
-)
-_SENTENCE_START: Final = regex.compile(r"(?:\A|[.!?…:;。！？\n])[\s\"'“”„«»‘’(\[*•>–—-]*\Z")
-_LOOK_BACK: Final = 12
 _CAPITALISED: Final = """
     monday tuesday wednesday thursday friday saturday sunday january february march april june july august
     september october november december today tomorrow yesterday ok okay hi hello hey thanks thank yes yeah yep nope
@@ -170,55 +165,7 @@ _CAPITALISED: Final = """
     """
 """Words that are often capitalised and are nobody's name."""
 _NOT_NAMES: Final = STOP_WORDS["en"] | STOP_WORDS["es"] | frozenset(_CAPITALISED.split())
-_MAX_SPANS: Final = 20
-_SHOUTING: Final = 0.6
-
-
-def _shouted(text: str) -> bool:
-    upper, lower = sum(map(str.isupper, text)), sum(map(str.islower, text))
-    return upper > _SHOUTING * (upper + lower)
-
-
-def _trimmed(span: str) -> list[str]:
-    """The words of a span without possessive endings and without words at its edges that are no names."""
-    words = [word[:-2] if word.endswith(("'s", "’s")) else word for word in span.split(" ")]
-    while words and _is_no_name(words[0]):
-        del words[0]
-    while words and _is_no_name(words[-1]):
-        del words[-1]
-    return words
 
 
 def _is_no_name(word: str) -> bool:
     return fold(word).replace("'", "") in _NOT_NAMES or fold(word).startswith("i'")
-
-
-def capitalised_spans(text: str, known: Collection[str] = ()) -> list[str]:
-    """Names guessed from capital letters alone, for when there is no model: few, as written, first seen first.
-
-    A single capitalised word at the start of a sentence counts only when it is capitalised inside a sentence too, or
-    when its key is in `known` (folded keys of entities already stored). Shouted text gives nothing; in German, where
-    every noun is capitalised, only spans of two words count. At most 20.
-    """
-    if _shouted(text):
-        return []
-    german = function_words(fold(text).split()) is STOP_WORDS["de"]
-    inside: list[tuple[list[str], bool]] = []
-    for match in _SPAN.finditer(text):
-        words = _trimmed(match[0])
-        if not words:
-            continue
-        before = text[max(0, match.start() - _LOOK_BACK) : match.start()]
-        whole = match[0].startswith(words[0])
-        at_start = whole and (match.start() == 0 or _SENTENCE_START.search("x" + before) is not None)
-        inside.append((words, at_start))
-    sure = {fold(words[0]) for words, at_start in inside if not at_start}
-    spans: dict[str, str] = {}
-    for words, at_start in inside:
-        name = " ".join(words)
-        key = entity_key(name)
-        alone = len(words) == 1
-        if key not in known and alone and (german or len(name) == 1 or (at_start and fold(words[0]) not in sure)):
-            continue
-        spans.setdefault(key, name)
-    return list(spans.values())[:_MAX_SPANS]
