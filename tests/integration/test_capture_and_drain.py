@@ -59,6 +59,8 @@ async def test_capture_returns_at_once_and_drain_makes_memories_of_both_sides(sp
     assert stored["Ada"].source_date == datetime(2026, 2, 28, 9, tzinfo=UTC)
     (evidence,) = await space.evidence(stored["Ada"].id)
     assert (evidence.kind, evidence.external_id) == ("exchange", "op-1")
+    speakers = {name: (await space.evidence(memory.id))[0].speaker for name, memory in stored.items()}
+    assert speakers == {"Ada": "Ada", "assistant": "assistant", "weather": None}
 
 
 async def test_a_replayed_capture_returns_the_first_outcome_even_after_the_drain(space: Space) -> None:

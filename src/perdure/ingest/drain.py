@@ -21,7 +21,7 @@ from perdure.store.failed import record_failure
 from perdure.store.memories import NewText
 from perdure.store.queue import QueuedExchange, backlog, claim, finish, retry_later
 from perdure.store.spaces import SpaceRow, lock_space
-from perdure.text import has_letter_or_digit
+from perdure.text import ASSISTANT, has_letter_or_digit
 from perdure.types import Evidence, Trust
 
 BATCH = 32
@@ -110,12 +110,15 @@ def verbatim_drafts(row: QueuedExchange) -> list[Draft]:
             audience=row.audience,
             conversation_id=row.conversation_id or None,
             made_by=VERBATIM,
-            evidence=(Evidence("exchange", operation, speaker, row.occurred_at, text[:500]),),
+            # A tool answers, but it is nobody who said something.
+            evidence=(
+                Evidence("exchange", operation, None if trust is Trust.TOOL else speaker, row.occurred_at, text[:500]),
+            ),
         )
 
     said = [
         draft(payload["user"], Trust.USER, row.speaker),
-        draft(payload["assistant"], Trust.ASSISTANT, "assistant"),
+        draft(payload["assistant"], Trust.ASSISTANT, ASSISTANT),
         *(draft(tool["content"], Trust.TOOL, tool["name"] or "tool") for tool in payload["tools"] if tool["ok"]),
     ]
     return [one for one in said if has_letter_or_digit(one.text)]
