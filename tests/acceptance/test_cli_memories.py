@@ -80,6 +80,15 @@ def test_stdin_is_read_as_utf_8_without_its_last_line_end(run: Perdure) -> None:
         (("recall", "hi", "--history", "/nowhere.json"), "history"),
         (("show", "first"), "id"),
         (("save", "fine", "--space", ""), "space"),
+        (("save", "fine", "--space", "ada\u202e"), "space"),
+        (("save", "fine", "--audience", "\u200b"), "audience"),
+        (("save", "fine", "--speaker", "李" * 67), "speaker"),
+        (("save", "fine", "--tag", "x" * 101), "tags"),
+        (("search", "fine", "--meta", f"note={'x' * 17_000}"), "metadata"),
+        (("save", "fine", "--date", "0001-01-01"), "source_date"),
+        (("recall", "hi", "--limit", "0"), "limit"),
+        (("search", "fine", "--speaker", "x" * 201), "speaker"),
+        (("show", "9" * 5000), "id"),
     ],
 )
 def test_bad_input_is_refused_by_field_and_limit_with_status_2(
@@ -115,6 +124,17 @@ def test_small_talk_recalls_nothing(run: Perdure) -> None:
     result = run("recall", "hi", "--space", "ada")
     assert result.status == 0
     assert "Nothing" in result.out
+
+
+def test_where_nothing_is_recalled_the_nearest_is_named_on_request(run: Perdure) -> None:
+    (memory_id,) = run.json("save", "Ada is allergic to peanuts", "--space", "near")["ids"]
+    explained = run("recall", "What is the capital of Mongolia?", "--explain", "--space", "near")
+    assert explained.status == 0
+    assert "Nothing in space near" in explained.out
+    assert f"below the relevance gate:\n#{memory_id} " in explained.out
+    assert "PERDURE_RELEVANCE_GATE=false" in explained.out
+    data = run.json("recall", "What is the capital of Mongolia?", "--explain", "--space", "near")
+    assert (data["memories"], data["nearest"]["id"]) == ([], memory_id)
 
 
 def test_the_conversation_so_far_says_what_a_short_message_means(run: Perdure, tmp_path: Path) -> None:

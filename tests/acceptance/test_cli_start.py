@@ -63,6 +63,7 @@ def test_a_bad_setting_is_named_with_its_variable(run: Perdure) -> None:
     assert result.status == 2
     assert result.data["error"]["code"] == "configuration"
     assert "PERDURE_RECALL_LIMIT" in result.data["error"]["message"]
+    assert result.err == ""
 
 
 def test_a_data_directory_that_is_a_file_is_bad_configuration(run: Perdure, tmp_path: Path) -> None:

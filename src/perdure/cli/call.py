@@ -95,7 +95,11 @@ async def warm_up(memory: Memory) -> None:
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Runs a coroutine in a loop that the database driver can use on every platform."""
-    quiet_logs()
+    try:
+        quiet_logs()
+    except BaseException:
+        work.close()  # never awaited, and that is no mistake
+        raise
     factory = asyncio.SelectorEventLoop if sys.platform == "win32" else None
     with asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(work)

@@ -185,11 +185,11 @@ def _show_answer(screen: Screen, number: int, answer: Answer) -> None:
     for part in answer.recall.degraded:
         screen.line((f"degraded: {part}", "yellow"), indent=4)
     for hit in answer.recall.memories:
-        _show_line(screen, hit, expected=hit.memory.id in answer.expected)
+        _show_line(screen, hit, answer.question.text, expected=hit.memory.id in answer.expected)
 
 
-def _show_line(screen: Screen, hit: Hit, *, expected: bool) -> None:
+def _show_line(screen: Screen, hit: Hit, question: str, *, expected: bool) -> None:
     mark = "→ " if expected else "  "
     style = "green" if expected else ""
     screen.line((mark, "green"), (head(hit.memory), "cyan"), "  ", (hit.memory.summary, style), indent=4)
-    screen.line((why(hit), "dim"), indent=8)
+    screen.line((why(hit, question), "dim"), indent=8)

@@ -128,10 +128,10 @@ def import_file(
     reader = read_messages(path, format_name, options=options)
     plan = Plan(
         source=door.require_name(source or default_source(path, reader.format), "source"),
-        space=door.require_name(call.space_name, "space"),
+        space=door.require_key(call.space_name, "space"),
         all_into=call.space_given,
         assume_time=door.optional_time(assume_time, "assume-time", zone),
-        audience=audience,
+        audience=door.optional_key(audience, "audience"),
     )
     clock = DatabaseClock()
     began = clock.monotonic()
@@ -199,7 +199,7 @@ def placed(message: Message, plan: Plan) -> Message:
     occurred_at = message.occurred_at or plan.assume_time
     # Ids are unique within a space. Where several spaces are put into one, their names keep them apart.
     external_id = f"{message.space}/{message.external_id}" if moved else message.external_id
-    return replace(message, space=door.require_name(space, "space"), occurred_at=occurred_at, external_id=external_id)
+    return replace(message, space=door.require_key(space, "space"), occurred_at=occurred_at, external_id=external_id)
 
 
 def default_source(path: Path, format_name: str) -> str:
@@ -255,7 +255,8 @@ def show_import(screen: Screen, name: str, imported: Imported, reader: MessageRe
     if skipped:
         screen.line(f"Left out on purpose: {skipped}.")
     for note in reader.notes:
-        screen.line(f"Note: {note}")
+        # The readers name their option as a program spells it.
+        screen.line(f"Note: {note.replace('(day_first)', 'with --day-first or --month-first')}")
     if imported.undated:
         screen.line(
             f"Note: {counted(imported.undated, 'message')} without a time; --assume-time says when new ones were said."

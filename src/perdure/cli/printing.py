@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 _SPEAKS_TO_TERMINAL = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f"  # C0 without line feed, DEL, C1
@@ -66,10 +67,10 @@ class Screen:
         from rich.console import Console  # noqa: PLC0415 - `--json` and `--help` do without it
 
         terminal = Console(highlight=False, markup=False, emoji=False)
-        self.is_terminal = terminal.is_terminal
+        is_terminal = terminal.is_terminal
         self.console: Console = (
             terminal
-            if self.is_terminal
+            if is_terminal
             else Console(highlight=False, markup=False, emoji=False, color_system=None, width=_WIDE_ENOUGH)
         )
 
@@ -92,13 +93,30 @@ class Screen:
         cells = [[Text(one_line(cell)) for cell in row] for row in rows]
         widths = [max(len(head), *(row[n].cell_len for row in cells)) for n, head in enumerate(heads[:-1])]
         left = max(_LEAST_CUT, self.console.width - sum(widths) - _GAP * len(widths))
+        if not self.console.is_terminal:
+            self._plain_table(heads, cells, right)
+            return
         table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
         for number, head in enumerate(heads):
             table.add_column(Text(head), no_wrap=True, justify="right" if number in right else "left")
         for row in cells:
             row[-1].truncate(left, overflow="ellipsis")
             table.add_row(*row)
-        self.console.print(table, soft_wrap=not self.is_terminal)
+        self.console.print(table)
+
+    def _plain_table(self, heads: Sequence[str], cells: Sequence[Sequence[Text]], right: Sequence[int]) -> None:
+        """Aligned as on a terminal, without a blank after what stands last in a line."""
+        from rich.text import Text  # noqa: PLC0415
+
+        rows = [[Text(head) for head in heads], *cells]
+        widths = [max(row[n].cell_len for row in rows) for n in range(len(heads))]
+        for row in rows:
+            blanks = [" " * (width - cell.cell_len) for cell, width in zip(row, widths, strict=True)]
+            spelled = [
+                blank + cell.plain if number in right else cell.plain + blank
+                for number, (cell, blank) in enumerate(zip(row, blanks, strict=True))
+            ]
+            self.console.print(Text((" " * _GAP).join(spelled).rstrip()), soft_wrap=True)
 
 
 def tell(text: str) -> None:

@@ -11,6 +11,7 @@ import click
 
 from perdure.cli.as_data import hit_data, pending_data
 from perdure.cli.call import Call, argument_or_stdin, audience_option, common
+from perdure.cli.called import as_called
 from perdure.cli.drain import tell_waiting
 from perdure.cli.failing import FAILED
 from perdure.cli.filters import filters as filter_options
@@ -20,7 +21,7 @@ from perdure.errors import InvalidInput
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
-    from perdure.types import Recall, SearchResult
+    from perdure.types import Hit, Recall, SearchResult
 
 
 @click.command(short_help="Show what would be put into the prompt for a message.")
@@ -49,11 +50,15 @@ def recall(
     text = argument_or_stdin(message, "message")
     history = [] if history_file is None else read_history(history_file)
 
-    async def work(memory: Memory) -> Recall:
+    async def work(memory: Memory) -> tuple[Recall, Hit | None]:
         await tell_waiting(call, memory)
-        return await call.space(memory, audience).recall(text, history=history, limit=limit)
+        space = call.space(memory, audience)
+        found = await space.recall(text, history=history, limit=limit)
+        if not explain or found.memories or found.degraded:
+            return found, None
+        return found, next(iter((await space.search(text, limit=1)).hits), None)
 
-    found = call.run(work, warm=True)
+    found, nearest = call.run(work, warm=True)
     document: dict[str, object] = {
         "space": call.space_name,
         "query": found.query,
@@ -64,12 +69,16 @@ def recall(
         "tail": found.tail,
         "timings_ms": dict(found.timings_ms),
     }
+    if explain:
+        document["nearest"] = None if nearest is None else hit_data(nearest)
 
     def show(screen: Screen) -> None:
         for hit in found.memories:
-            show_hit(screen, hit, explain=explain)
+            show_hit(screen, hit, text, explain=explain)
         if not found.memories and not found.degraded:
             screen.line(f"Nothing in space {call.space_name} is worth adding to the prompt for this message.")
+        if nearest is not None:
+            _show_nearest(screen, nearest, text)
         for item in found.pending:
             screen.line((f"queued  {local(item.occurred_at)}", "yellow"), f"  {item.speaker or ''}")
             screen.line(item.text, indent=3)
@@ -107,7 +116,7 @@ def search(
         space = call.space(memory, audience)
         return await space.search(text, limit=limit, profile=profile, exact=exact, **filters)
 
-    found = call.run(work)
+    found = call.run(work, warm=True)
     document: dict[str, object] = {
         "space": call.space_name,
         "query": found.query,
@@ -119,13 +128,21 @@ def search(
 
     def show(screen: Screen) -> None:
         for hit in found.hits:
-            show_hit(screen, hit, explain=explain)
+            show_hit(screen, hit, text, explain=explain)
         if not found.hits:
             screen.line(f"Nothing found in space {call.space_name}.")
         screen.line((_summary(len(found.hits), "found", found.timings_ms), "dim"))
 
     call.answer(document, show)
     return _status(found.degraded, found=bool(found.hits))
+
+
+def _show_nearest(screen: Screen, hit: Hit, query: str) -> None:
+    screen.line("The nearest memory stayed below the relevance gate:")
+    show_hit(screen, hit, query, explain=True)
+    screen.line(
+        as_called("`perdure search` shows what is near; PERDURE_RELEVANCE_GATE=false lets the best three through.")
+    )
 
 
 def read_history(path: Path) -> Sequence[Mapping[str, object]]:
