@@ -42,7 +42,7 @@ class Memory:
         progress: Callable[[str], None] | None,
     ) -> None:
         self.settings = settings
-        self._embedder = None if embedder is None else GuardedEmbedder(embedder)
+        self._embedder: Embedder | None = None if embedder is None else GuardedEmbedder(embedder)
         self._owns_embedder = embedder is None
         self._wants_worker = worker
         self._clock = clock
