@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import AliasChoices, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from perdure.errors import ConfigurationError
+from perdure.errors import ConfigurationError, shown
 
 PREFIX = "PERDURE_"
 
@@ -78,10 +78,13 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         return Settings(**given)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        # Neither text of `error` leaves here: both quote values, and a value may be a key under a mistyped name.
+        first = error.errors(include_url=False, include_context=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
         variable = name if name.isupper() else f"{PREFIX}{name.upper()}"
-        raise ConfigurationError(
-            f"{variable} = {first['input']!r} is not accepted: {first['msg']}.",
-            hint="See docs/settings.md for names, defaults and ranges.",
-        ) from error
+        field = Settings.model_fields.get(name) or Settings.model_fields.get(name.removeprefix(PREFIX).lower())
+        hint = "See docs/settings.md for names, defaults and ranges."
+        if first["type"] == "extra_forbidden" or field is None:
+            raise ConfigurationError(f"There is no setting {name!r}.", hint=hint) from None
+        value = "" if "SecretStr" in str(field.annotation) else f" = {shown(first['input'])}"
+        raise ConfigurationError(f"{variable}{value} is not accepted: {first['msg']}.", hint=hint) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import click
+import psycopg
 import pytest
 
 from perdure.cli.failing import exit_status
@@ -60,3 +61,11 @@ def test_a_traceback_is_shown_on_request(capsys: pytest.CaptureFixture[str], mon
     monkeypatch.setenv("PERDURE_DEBUG", "1")
     exit_status(lambda: _raise(ZeroDivisionError("oops")), as_json=False)
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_what_the_database_says_of_an_unexpected_error_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    error = psycopg.errors.CheckViolation("Failing row contains (1, a secret).")
+    assert exit_status(lambda: _raise(error), as_json=False) == 1
+    printed = capsys.readouterr().err
+    assert "CheckViolation (SQLSTATE 23514)" in printed
+    assert "a secret" not in printed

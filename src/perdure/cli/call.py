@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from perdure.cli.failing import debugging
 from perdure.cli.printing import Screen, print_json, tell
-from perdure.errors import InvalidInput, PerdureError
+from perdure.errors import InvalidInput, PerdureError, without_words
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -113,7 +113,7 @@ def quiet_logs() -> None:
 
     class OneLine(logging.Formatter):
         def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's name
-            return super().formatException(ei) if debugging() else f"{ei[0].__name__}: {ei[1]}"
+            return super().formatException(ei) if debugging() else without_words(ei[1])
 
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(OneLine("%(levelname)s %(name)s: %(message)s"))

@@ -16,7 +16,7 @@ import click
 
 from perdure.cli.called import as_called
 from perdure.cli.printing import print_json, printable
-from perdure.errors import InvalidInput, PerdureError
+from perdure.errors import InvalidInput, PerdureError, without_words
 
 FAILED: Final = 1
 REFUSED: Final = 2
@@ -85,6 +85,8 @@ def described(error: BaseException) -> tuple[dict[str, object], int]:
         path = context.command_path if context is not None else "perdure"
         hint = as_called(f"`{path} --help` shows what is accepted.")
         return {"code": "usage", "message": error.format_message(), "hint": hint}, REFUSED
-    message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
+    # What the database says of an error quotes rows.
+    told = without_words(error) if hasattr(error, "sqlstate") else f"{type(error).__name__}: {error}"
+    message = f"Something unexpected went wrong: {told}"
     hint = as_called("`perdure doctor` checks the installation; PERDURE_DEBUG=1 shows where it happened.")
     return {"code": "internal", "message": message, "hint": hint}, FAILED

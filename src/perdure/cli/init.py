@@ -79,8 +79,11 @@ def _init_embedded(call: Call) -> None:
 
 
 def _init_external(call: Call, owner_url: str, *, new_passwords: bool) -> None:
+    from perdure.store.database import require_url  # noqa: PLC0415 - the driver
     from perdure.store.external import prepare_server, serving_url  # noqa: PLC0415 - the driver
     from perdure.store.roles import APP, WORKER  # noqa: PLC0415
+
+    require_url(owner_url, "--owner-url")
 
     async def work() -> tuple[Prepared, str]:
         tell("Making the roles and the tables ...")

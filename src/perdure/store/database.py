@@ -19,11 +19,12 @@ from weakref import WeakValueDictionary
 import psycopg
 from pgvector.psycopg import register_vector_async
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from perdure.clock import Clock
-from perdure.errors import DatabaseUnavailable
+from perdure.errors import ConfigurationError, DatabaseUnavailable
 from perdure.store.roles import APP, WORKER
 
 T = TypeVar("T")
@@ -72,6 +73,22 @@ class DatabaseUrls:
     app: str
     worker: str
     owner: str | None = None
+
+
+def require_url(url: str, variable: str) -> str:
+    """`url`, if it can be read as a connection string; `variable` is the setting's name.
+
+    Raises ConfigurationError, which doesn't quote it: it holds a password.
+    """
+    try:
+        conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise ConfigurationError(
+            f"{variable} can't be read as a connection URL.",
+            hint="It looks like postgresql://user:password@host:5432/database; "
+            "special characters of the password are written as %25 for %, %40 for @, %2F for /.",
+        ) from None
+    return url
 
 
 class Transaction:

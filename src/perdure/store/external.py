@@ -97,11 +97,11 @@ def serving_url(owner_url: str, role: str, password: str) -> str:
     if not owner_url.startswith(("postgresql://", "postgres://")):
         try:
             return make_conninfo(owner_url, user=role, password=password)
-        except psycopg.ProgrammingError as error:
+        except psycopg.ProgrammingError:
+            # Its message quotes the part that it can't read, which may be the password.
             raise ConfigurationError(
-                f"The owner's URL can't be read: {str(error).strip()}.",
-                hint="It looks like postgresql://owner:password@host:5432/database.",
-            ) from error
+                "The owner's URL can't be read.", hint="It looks like postgresql://owner:password@host:5432/database."
+            ) from None
     parts = urlsplit(owner_url)
     host = parts.netloc.rpartition("@")[2]
     kept = [(name, value) for name, value in parse_qsl(parts.query) if name not in {"user", "password"}]

@@ -1,0 +1,45 @@
+"""Settings: a bad one is named with its limit, and a secret is never shown."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+
+from perdure.errors import ConfigurationError
+from perdure.settings import load_settings
+
+SECRET = "sk-verysecret"
+
+
+def refused(**given: object) -> tuple[str, str]:
+    """The message, and all that a traceback would print."""
+    with pytest.raises(ConfigurationError) as error:
+        load_settings(**given)
+    return str(error.value), "".join(traceback.format_exception(error.value))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"api_key": SECRET},
+        {"embedder_key": [SECRET]},
+        {"embedder_key": {SECRET: 1}},
+        {"database_url": SECRET.encode() + b"\xff"},
+        {"database_owner_url": (SECRET,)},
+    ],
+)
+def test_the_value_of_a_secret_or_of_an_unknown_setting_is_never_shown(given: dict[str, object]) -> None:
+    message, printed = refused(**given)
+    assert next(iter(given)).upper() in message.upper()
+    # The line of this test that made the call is in the traceback, the value isn't.
+    assert SECRET not in message
+    assert SECRET not in printed
+
+
+def test_a_bad_number_is_shown_with_its_variable_and_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    message, _ = refused(recall_limit=21)
+    assert message.startswith("PERDURE_RECALL_LIMIT = 21 is not accepted")
+    assert "20" in message
+    monkeypatch.setenv("MAX_CHUNK_BYTES", "many")
+    assert refused()[0].startswith("PERDURE_MAX_CHUNK_BYTES = 'many' is not accepted")
