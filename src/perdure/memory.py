@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import threading
 from collections.abc import Callable, Generator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,15 +16,13 @@ from perdure.errors import ConfigurationError, PerdureError
 from perdure.resources import Resources
 from perdure.settings import Settings, load_settings
 from perdure.space import Space
-from perdure.store.database import Database, DatabaseUrls, Transaction, Urls
+from perdure.store.database import Database, DatabaseUrls, Transaction, Urls, require_url
 from perdure.store.embedded import EmbeddedServer
 from perdure.store.families import StoredFamily, create_family, find_family, list_families
 from perdure.store.migrate import migrate
 from perdure.store.roles import check_serving_role
 from perdure.store.spaces import SpaceRow, create_space, find_space, list_spaces
 from perdure.worker import Worker
-
-log = logging.getLogger("perdure")
 
 
 class Memory:
@@ -51,6 +50,8 @@ class Memory:
         self._database: Database | None = None
         self._resources: Resources | None = None
         self._worker: Worker | None = None
+        self._closings = 0
+        self._reaching = threading.Lock()
         self._spaces: dict[str, SpaceRow] = {}
 
     @classmethod
@@ -81,6 +82,7 @@ class Memory:
             ServerStartFailed, DatabaseUnavailable: no database within the timeout.
         """
         chosen = load_settings(data_dir=data_dir, database_url=database_url, **settings)
+        require_urls(chosen)
         return cls(chosen, embedder=embedder, worker=worker, clock=clock or DatabaseClock(), progress=progress)
 
     def __await__(self) -> Generator[Any, None, Self]:
@@ -95,20 +97,29 @@ class Memory:
         await self.close()
 
     async def close(self) -> None:
-        """Stops the worker, closes the connections, and leaves the embedded server, which stops with its last user."""
-        if self._worker is not None:
-            await self._worker.stop()
-            self._worker = None
-        if self._embedder is not None and self._owns_embedder:
-            await self._embedder.close()
-            self._embedder = None
-        if self._database is not None:
-            await self._database.close()
-            self._database = None
-        if self._server is not None:
-            await asyncio.to_thread(self._server.close)
-            self._server = None
-        self._resources = None
+        """Stops the worker, closes the connections, and leaves the embedded server, which stops with its last user.
+
+        Everything is closed, even if a step fails; its error is raised at the end.
+        """
+        resources, self._resources = self._resources, None
+        worker, self._worker = self._worker, None
+        embedder = self._embedder if self._owns_embedder else None
+        database, self._database = self._database, None
+        with self._reaching:
+            self._closings += 1
+            server, self._server = self._server, None
+        async with AsyncExitStack() as steps:
+            if server is not None:
+                steps.push_async_callback(asyncio.to_thread, server.close)
+            if database is not None:
+                steps.push_async_callback(database.close)
+            if embedder is not None:
+                self._embedder = None
+                steps.push_async_callback(embedder.close)
+            if resources is not None:
+                steps.push_async_callback(resources.noise.close)
+            if worker is not None:
+                steps.push_async_callback(worker.stop)
 
     def space(self, name: str, *, audience: str | None = None) -> Space:
         """A handle on a space; the space itself is made by its first write.
@@ -164,33 +175,24 @@ class Memory:
 
     async def _open(self) -> Self:
         try:
-            # The model's files are read while the server starts.
-            async with asyncio.TaskGroup() as both:
-                embedder = both.create_task(self._open_embedder())
-                database = both.create_task(self._open_database())
-            family = await self._register_family(database.result(), embedder.result())
-        except BaseExceptionGroup as group:
-            await self.close()
-            raise group.exceptions[0] from group
+            # First what costs milliseconds and may be set wrongly, then the server.
+            if self._embedder is None:
+                self._embedder = await asyncio.to_thread(configured_embedder, self.settings)
+            embedder = self._embedder
+            database = await self._open_database()
+            family = await self._register_family(database, embedder)
+            names = {known.id: known.name for known in await database.across(list_families)}
         except BaseException:
             await self.close()
             raise
-        names = {known.id: known.name for known in await database.result().across(list_families)}
-        self._resources = Resources(
-            database.result(), embedder.result(), family, self.settings, NoiseLevel(embedder.result()), names
-        )
+        self._resources = Resources(database, embedder, family, self.settings, NoiseLevel(embedder), names)
         if self._wants_worker:
             self._worker = Worker(self._resources)
             self._worker.start()
         return self
 
-    async def _open_embedder(self) -> Embedder:
-        if self._embedder is None:
-            self._embedder = await asyncio.to_thread(configured_embedder, self.settings)
-        return self._embedder
-
     async def _open_database(self) -> Database:
-        urls = await asyncio.to_thread(self._reach_server)
+        urls = await asyncio.to_thread(self._reach_server, self._closings)
         settings = self.settings
         self._database = Database(
             urls, self._clock, pool_size=settings.database_pool_size, prepare=settings.database_prepare
@@ -199,13 +201,21 @@ class Memory:
         await self._database.check(check_serving_role)
         return self._database
 
-    def _reach_server(self) -> Urls:
-        """URLs of a server with the current schema. Blocks."""
+    def _reach_server(self, opening: int) -> Urls:
+        """URLs of a server with the current schema. Blocks; `opening` is how often this memory was closed before."""
         settings = self.settings
         if settings.database_url is None:
-            self._server = EmbeddedServer.open(settings.data_dir, progress=self._progress)
-            migrate(self._server.urls.owner)
-            return self._server.urls
+            server = EmbeddedServer.open(settings.data_dir, progress=self._progress)
+            with self._reaching:
+                wanted = opening == self._closings
+                if wanted:
+                    self._server = server
+            if not wanted:
+                # Opening was cancelled while this thread went on, and nobody else would close it.
+                server.close()
+                raise PerdureError("Opening was cancelled.")
+            migrate(server.urls.owner)
+            return server.urls
         worker, owner = settings.database_worker_url, settings.database_owner_url
         if worker is None:
             raise ConfigurationError(
@@ -226,13 +236,24 @@ class Memory:
 
         found = await database.across(read)
         if found is not None:
-            return found
-        if not database.has_owner:
+            found.require(embedder.family)
+        # One without an index may be the half of a family whose maker was killed.
+        if database.has_owner and (found is None or found.index_name is None):
+            return await register_family(database, embedder)
+        if found is None:
             raise ConfigurationError(
                 f"The embedding family {embedder.family.name!r} is not registered in this database.",
                 hint="Run `perdure init --owner-url URL` once with the same embedder settings.",
             )
-        return await register_family(database, embedder)
+        return found
+
+
+def require_urls(settings: Settings) -> None:
+    """Raises ConfigurationError for a database URL that can't be read, which a pool would only try again and again."""
+    for name in ("database_url", "database_worker_url", "database_owner_url"):
+        url = getattr(settings, name)
+        if url is not None:
+            require_url(url.get_secret_value(), f"PERDURE_{name.upper()}")
 
 
 def configured_embedder(settings: Settings) -> Embedder:

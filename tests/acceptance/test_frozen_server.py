@@ -71,3 +71,14 @@ async def test_a_frozen_database_costs_a_turn_the_deadline_and_no_more(server: E
         while not (await space.recall("When does the landlord raise the rent?")).memories:
             await asyncio.sleep(0.1)
         await space.save("The pool is whole again")
+
+
+async def test_a_memory_closes_although_its_database_is_frozen(server: EmbeddedServer) -> None:
+    memory = await open_memory(server.urls, HashedEmbedder(), worker=True, idle_drain_s=0)
+    space = memory.space("ada")
+    await space.capture(user="The bicycle is blue")
+    with frozen(server):
+        assert (await space.recall("What colour is the bicycle?", deadline_s=0.3)).degraded
+        start = time.perf_counter()
+        await memory.close()
+        assert time.perf_counter() - start < 15

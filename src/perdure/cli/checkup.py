@@ -18,7 +18,7 @@ import perdure
 from perdure.clock import DatabaseClock, wall_clock
 from perdure.embedding import Embedder
 from perdure.errors import PerdureError
-from perdure.memory import Memory, configured_embedder
+from perdure.memory import Memory, configured_embedder, require_urls
 from perdure.settings import Settings, load_settings
 from perdure.store.embedded import EmbeddedServer
 from perdure.store.embedded_os import default_data_dir, running_as_root
@@ -50,6 +50,7 @@ async def examine(data_dir: Path | None) -> list[Finding]:
     found = [_python()]
     try:
         settings = load_settings(data_dir=data_dir)
+        require_urls(settings)
     except PerdureError as error:
         return [*found, _failure("settings", error)]
     found += await _embedder(settings)

@@ -78,6 +78,10 @@ NAME_INDEX: Final = """
 """
 
 
+IDENTITY: Final = ("name", "provider", "model", "dimensions", "query_prefix", "document_prefix")
+"""What has to be the same for two embeddings to be comparable."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoredFamily:
     """A family as the database knows it.
@@ -96,6 +100,14 @@ class StoredFamily:
     unrelated_similarity: float = 0.0
     unrelated_spread: float = 0.0
     index_name: str | None = None
+
+    def require(self, asked: Family) -> None:
+        """Raises FamilyMismatch where `asked` has this name and is another model, length or prefix."""
+        if any(getattr(self, field) != getattr(asked, field) for field in IDENTITY):
+            raise FamilyMismatch(
+                f"The embedding family {self.name!r} exists with {self.model} at {self.dimensions} dimensions.",
+                hint=f"Give the family of {asked.model} at {asked.dimensions} dimensions another name.",
+            )
 
 
 async def create_family(
@@ -142,24 +154,14 @@ async def list_families(tx: Transaction) -> list[StoredFamily]:
 async def _insert(
     owner: Connection, family: Family, unrelated_similarity: float, unrelated_spread: float, now: datetime
 ) -> StoredFamily:
-    asked = {
-        "name": family.name,
-        "provider": family.provider,
-        "model": family.model,
-        "dimensions": family.dimensions,
-        "query_prefix": family.query_prefix,
-        "document_prefix": family.document_prefix,
-    }
+    asked = {field: getattr(family, field) for field in IDENTITY}
     calibration = {"unrelated_similarity": unrelated_similarity, "unrelated_spread": unrelated_spread}
     await owner.execute(INSERT_FAMILY, {**asked, **calibration, "now": now.astimezone(UTC)})
     row = await (await owner.execute(FIND_FAMILY, {"name": family.name})).fetchone()
     assert row is not None
-    if any(row[field] != value for field, value in asked.items()):
-        raise FamilyMismatch(
-            f"The embedding family {family.name!r} exists with {row['model']} at {row['dimensions']} dimensions.",
-            hint=f"Give the family of {family.model} at {family.dimensions} dimensions another name.",
-        )
-    return StoredFamily(**row)
+    stored = StoredFamily(**row)
+    stored.require(family)
+    return stored
 
 
 async def _check_length(owner: Connection, family: StoredFamily) -> None:
