@@ -60,8 +60,8 @@ async def _measure(server: BenchServer, size: str, parts: tuple[str, ...]) -> di
         prepared = importing.prepare(importing.BEFORE_INDEX + importing.BESIDE_INDEX)
         with server.passing("imported") as urls:
             async with importing.empty_family(urls, prepared) as (resources, space):
-                results["import"] = await importing.measure(resources, space, prepared.messages)
-            results["updates"] = await updates.measure(urls, space.id)
+                results["import"] = await importing.measure(server, resources, space, prepared.messages)
+            results["updates"] = await updates.measure(server, urls, space.id)
             results["capture"] = await capturing.measure(urls, prepared)
     if "ranking" in parts:
         results["ranking"] = await ranking.measure(server, *SIZES[size])

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.corpus import Corpus
 from benchmarks.measuring import measured, say, summary
-from benchmarks.server import open_database
+from benchmarks.server import BenchServer, open_database
 from perdure.embedding import Calibration, Kind, Matrix, NoiseLevel
 from perdure.embedding.port import checked
 from perdure.ingest.importing import BatchReport, batches, import_batch
@@ -97,13 +97,15 @@ async def empty_family(urls: ServerUrls, prepared: Prepared) -> AsyncIterator[tu
         yield resources, await database.across(lambda tx: create_space(tx, SPACE))
 
 
-async def measure(resources: Resources, space: SpaceRow, messages: Sequence[Message]) -> dict[str, Any]:
+async def measure(
+    server: BenchServer, resources: Resources, space: SpaceRow, messages: Sequence[Message]
+) -> dict[str, Any]:
     """Speed of an import into a family without an index, the time of building that, and the speed beside it."""
-    empty = await _import(resources, space, messages[:BEFORE_INDEX])
+    empty = await _import(server, resources, space, messages[:BEFORE_INDEX])
     say(f"import into an empty family: {empty['per_second']:.0f} memories/s")
     with measured() as building:
         await build_index(resources.database, resources.family)
-    living = await _import(resources, space, messages[BEFORE_INDEX:])
+    living = await _import(server, resources, space, messages[BEFORE_INDEX:])
     say(f"index built in {building.wall_s:.1f} s; import beside it: {living['per_second']:.0f} memories/s")
     return {
         "dimensions": DIMENSIONS,
@@ -114,19 +116,24 @@ async def measure(resources: Resources, space: SpaceRow, messages: Sequence[Mess
     }
 
 
-async def _import(resources: Resources, space: SpaceRow, messages: Sequence[Message]) -> dict[str, Any]:
+async def _import(
+    server: BenchServer, resources: Resources, space: SpaceRow, messages: Sequence[Message]
+) -> dict[str, Any]:
     total = BatchReport()
     times: list[float] = []
+    server_cpu_s = -server.cpu_s()
     with measured() as all_of_it:
         for batch in _batches(messages):
             with measured() as took:
                 total += await import_batch(resources, space, "bench", batch)
             times.append(took.ms)
+    server_cpu_s += server.cpu_s()
     return {
         "memories": total.stored,
         "merged": total.merged,
         "seconds": round(all_of_it.wall_s, 2),
         "python_cpu_s": round(all_of_it.cpu_s, 2),
+        "server_cpu_s": round(server_cpu_s, 2),
         "per_second": round(total.stored / all_of_it.wall_s, 1),
         "batch_ms": summary(times),
     }

@@ -11,11 +11,12 @@ import json
 import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
 import psycopg
 from filelock import FileLock
 from psycopg import sql
@@ -57,6 +58,16 @@ class BenchServer:
         self.drop(name)
         yield self.urls(name)
         self.drop(name)
+
+    def cpu_s(self) -> float:
+        """CPU seconds so far of the server's processes that still run."""
+        postmaster = int((self.server.data_dir / "postgres" / "postmaster.pid").read_text("utf-8").split()[0])
+        total = 0.0
+        for process in psutil.Process(postmaster).children():
+            with suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                total += times.user + times.system
+        return total
 
     def loading(self, name: str) -> FileLock:
         """Held while a data set is loaded, so that two runs at once don't load it twice."""

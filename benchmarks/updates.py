@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 import numpy as np
+import numpy.typing as npt
 import psycopg
 
 from benchmarks.measuring import measured, say, summary
-from benchmarks.server import open_database
+from benchmarks.server import BenchServer, open_database
 from perdure.store.database import Database, SpaceTransaction
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ READ_HOT: Final = """
 """
 
 
-async def measure(urls: ServerUrls, space_id: int) -> dict[str, Any]:
+_Work = tuple[LiteralString, npt.NDArray[np.int64]]
+"""A statement, and the ids of the memories that it may be about."""
+
+
+async def measure(server: BenchServer, urls: ServerUrls, space_id: int) -> dict[str, Any]:
     """Times of both statements and the share of HOT updates, which touch no index."""
     with psycopg.connect(urls.owner, autocommit=True) as owner:
         owner.execute(SPREAD_SALIENCE, {"space_id": space_id})
@@ -59,8 +64,8 @@ async def measure(urls: ServerUrls, space_id: int) -> dict[str, Any]:
             rows = await database.in_space(space_id, lambda tx: tx.fetch_all(READ_IDS))
             ids = np.array([row["memory_id"] for row in rows])
             found = {
-                "boost": await _rounds(database, owner, space_id, ids, BOOST),
-                "decay": await _rounds(database, owner, space_id, ids, DECAY_OF_AN_HOUR),
+                "boost": await _rounds(server, database, owner, space_id, (BOOST, ids)),
+                "decay": await _rounds(server, database, owner, space_id, (DECAY_OF_AN_HOUR, ids)),
             }
     for name, figures in found.items():
         say(f"{ROWS:,} updates, {name}: {figures['ms']['p50']:.1f} ms, {figures['hot_share']:.0%} HOT")
@@ -68,15 +73,13 @@ async def measure(urls: ServerUrls, space_id: int) -> dict[str, Any]:
 
 
 async def _rounds(
-    database: Database,
-    owner: psycopg.Connection[Any],
-    space_id: int,
-    ids: np.ndarray,
-    statement: LiteralString,
+    server: BenchServer, database: Database, owner: psycopg.Connection[Any], space_id: int, work: _Work
 ) -> dict[str, Any]:
+    statement, ids = work
     random = np.random.default_rng(5)
     before = await _hot(database, owner, space_id)
     times = []
+    cpu_s = -server.cpu_s()
     for _ in range(ROUNDS):
         chosen = random.choice(ids, ROWS, replace=False).tolist()
 
@@ -87,9 +90,10 @@ async def _rounds(
             changed = await database.in_space(space_id, update)
         assert changed == ROWS
         times.append(took.ms)
+    cpu_s += server.cpu_s()
     after = await _hot(database, owner, space_id)
     share = (after[1] - before[1]) / (after[0] - before[0])
-    return {"ms": summary(times), "hot_share": round(share, 3)}
+    return {"ms": summary(times), "server_cpu_ms": round(1000 * cpu_s / ROUNDS, 1), "hot_share": round(share, 3)}
 
 
 async def _hot(database: Database, owner: psycopg.Connection[Any], space_id: int) -> tuple[int, int]:
