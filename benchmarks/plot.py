@@ -25,6 +25,9 @@ def plot(results: Mapping[str, Any], path: Path) -> bool:
         axes.plot(sizes, [row[key]["p95"] for row in rows], ".:", color=colour, label=f"{label}, p95")
     axes.set(xscale="log", yscale="log", xlabel="memories in the space", ylabel="milliseconds")
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    low, high = axes.get_ylim()
+    times = [time for power in range(5) for time in (10**power, 2 * 10**power, 5 * 10**power) if low <= time <= high]
+    axes.set_yticks(times, [f"{time:,}" for time in times])
     axes.minorticks_off()
     axes.set_title(f"The ten best of one space, {rows[0]['dimensions']} dimensions, profile seed", fontsize=10)
     axes.grid(visible=True, alpha=0.3)
