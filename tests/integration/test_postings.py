@@ -10,10 +10,11 @@ import pytest
 from perdure import Memory, Merged, Message, Space, Stored
 from perdure.ingest.keys import stored_postings
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import MemoryRow, read_rows
+from perdure.store.memories import FIND_DUPLICATES, MemoryRow, read_rows
 from perdure.store.postings import DROP_EMPTY_COUNTS, Postings
 from perdure.store.sketches import signature
 from perdure.text import analyse
+from tests.integration.ranking_spaces import LoadedSpace
 
 SAID = [
     "I am running to the harbour, where the dogs are",
@@ -226,3 +227,13 @@ async def test_empty_counts_are_found_by_the_whole_primary_key(memory: Memory, s
     plan = await memory.resources.database.in_space(found.id, explain)
     (condition,) = [line for line in plan.splitlines() if "Index Cond" in line]
     assert all(column in condition for column in ("space_id", "kind", "key"))
+
+
+async def test_duplicates_are_looked_up_by_hash_however_large_the_space(large: LoadedSpace) -> None:
+    async def explain(tx: SpaceTransaction) -> str:
+        plan = await tx.fetch_all(f"EXPLAIN {FIND_DUPLICATES}", {"hashes": [bytes([n]) * 16 for n in range(32)]})
+        return "\n".join(row["QUERY PLAN"] for row in plan)
+
+    plan = await large.database.in_space(large.space_id, explain)
+    (condition,) = [line for line in plan.splitlines() if "Index Cond" in line]
+    assert "content_hash = ANY" in condition

@@ -26,7 +26,8 @@ NEXT_IDS: Final = """
 FIND_DUPLICATES: Final = """
     SELECT memory_id, content_hash, audience
     FROM memory_state
-    WHERE space_id = %(space_id)s AND content_hash = ANY(%(hashes)s::bytea[]) AND superseded_at IS NULL
+    WHERE space_id = %(space_id)s AND content_hash IS NOT NULL AND content_hash = ANY(%(hashes)s::bytea[])
+      AND superseded_at IS NULL
 """
 
 INSERT_MEMORIES: Final = """

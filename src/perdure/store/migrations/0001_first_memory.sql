@@ -140,7 +140,7 @@ COMMENT ON COLUMN memory_state.content_hash IS
     'of the whole text, in its first chunk; null in later chunks, and once one of several chunks was changed';
 
 -- Exact duplicates: unique per space and audience among live texts.
-CREATE UNIQUE INDEX memory_state_content_hash ON memory_state (space_id, audience, content_hash) NULLS NOT DISTINCT
+CREATE UNIQUE INDEX memory_state_content_hash ON memory_state (space_id, content_hash, audience) NULLS NOT DISTINCT
     WHERE superseded_at IS NULL AND content_hash IS NOT NULL;
 CREATE INDEX memory_state_superseded_by ON memory_state (space_id, superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memory_state_conversation ON memory_state (space_id, conversation_id, source_date, memory_id);
