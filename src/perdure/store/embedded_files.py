@@ -21,7 +21,6 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-import perdure
 from perdure.errors import ConfigurationError, DatabaseUnavailable
 from perdure.store.embedded_os import POSTGRES_MAJOR, make_directory, running_as_root
 
@@ -211,7 +210,7 @@ class DataDirectory:
 def perdure_version() -> str:
     from importlib.metadata import version  # noqa: PLC0415 - only a new directory needs it
 
-    return version(perdure.__name__)
+    return version("perdure")
 
 
 def _written_format(path: Path) -> int | None:
