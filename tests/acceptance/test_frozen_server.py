@@ -1,4 +1,4 @@
-"""A database that stops answering without going away: a frozen machine, a network that swallows packets."""
+"""A database that stops answering: frozen, as behind a network that swallows packets, or gone for a while."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 import pytest
 
 from perdure import Memory
+from perdure.store import database as database_module
 from perdure.store.embedded import EmbeddedServer
 from perdure.store.migrate import migrate
 from tests.doubles.embedder import HashedEmbedder
@@ -82,3 +84,25 @@ async def test_a_memory_closes_although_its_database_is_frozen(server: EmbeddedS
         start = time.perf_counter()
         await memory.close()
         assert time.perf_counter() - start < 15
+
+
+async def test_a_memory_finds_its_server_again_after_an_outage_longer_than_its_pools_retry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_module, "RECONNECT_S", 1.0)
+    with EmbeddedServer.open(tmp_path / "data") as server:
+        migrate(server.urls.owner)
+        async with open_memory(server.urls, HashedEmbedder(), database_timeout_s=10) as memory:
+            space = memory.space("ada")
+            await space.save("The landlord raises the rent in January")
+            await asyncio.gather(*(space.recall("When does the landlord raise the rent?") for _ in range(20)))
+            os.kill(int((tmp_path / "data" / "postgres" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+            start = time.perf_counter()
+            recalls = await asyncio.gather(*(space.recall("And the rent?", deadline_s=0.5) for _ in range(10)))
+            assert time.perf_counter() - start < 2
+            assert all(recall.degraded for recall in recalls)
+            await asyncio.sleep(5)
+            with await asyncio.to_thread(EmbeddedServer.open, tmp_path / "data"):
+                async with asyncio.timeout(8):
+                    await space.save("The server is back")
+                assert len(await space.list()) == 2

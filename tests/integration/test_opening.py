@@ -11,7 +11,7 @@ import pytest
 
 from perdure import ConfigurationError, FamilyMismatch, Memory
 from perdure import memory as memory_module
-from perdure.cli.checkup import examine
+from perdure.cli import checkup
 from perdure.store import families
 from perdure.store.database import Database
 from perdure.store.embedded import EmbeddedServer
@@ -42,10 +42,20 @@ def test_a_url_that_cannot_be_read_is_refused_at_once_and_not_quoted(
 
 async def test_doctor_names_a_url_that_cannot_be_read_and_does_not_quote_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERDURE_DATABASE_URL", BAD_URLS[0])
-    found = (await examine(None))[-1]
+    found = (await checkup.examine(None))[-1]
     assert (found.name, found.status) == ("settings", "fail")
     assert "PERDURE_DATABASE_URL" in found.detail
     assert "secretpw" not in found.detail
+
+
+async def test_doctor_says_what_it_checked_of_both_roles(urls, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkup, "configured_embedder", lambda _settings: HashedEmbedder())
+    monkeypatch.setattr(memory_module, "configured_embedder", lambda _settings: HashedEmbedder())
+    for name, url in (("", urls.app), ("WORKER_", urls.worker), ("OWNER_", urls.owner)):
+        monkeypatch.setenv(f"PERDURE_DATABASE_{name}URL", url)
+    (roles,) = [finding for finding in await checkup.examine(None) if finding.name == "roles"]
+    assert roles.status == "ok"
+    assert "perdure_app and perdure_worker log in" in roles.detail
 
 
 async def test_a_bad_embedder_leaves_no_server_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
