@@ -162,7 +162,6 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
             "rare_weights": weights,
             "rare_entities": rare_entities,
             "entity_mask": mask(common_entities),
-            "worthy_rows": worthy_rows(counts.memories),
             "slack": slack(query.profile, sum(common.values())),
             **_common_params(common),
         }
@@ -176,6 +175,7 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
             common_alike=_alike(common),
             common_entities=bool(common_entities),
         )
+        params["worthy_rows"] = worthy_rows(counts.memories, slots)
         rows = await _by_index(tx, slots, params)
         if _missed(rows):
             rows = await _by_index(tx, replace(slots, dense_rows=SECOND_DENSE_ROWS), params)
