@@ -33,6 +33,7 @@ MAX_TAG_BYTES: Final = 100
 MAX_METADATA_BYTES: Final = 16 * 1024
 MAX_METADATA_KEY_BYTES: Final = 200
 MAX_METADATA_DEPTH: Final = 16
+_WELL_WRITTEN: Final = regex.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 MAX_ID: Final = 2**63 - 1
 MAX_ID_DIGITS: Final = len(str(MAX_ID))
 FIRST_YEAR: Final = 1900
@@ -221,6 +222,10 @@ def require_filters(zone: str = "UTC", **given: Unpack[FilterArguments]) -> Filt
     for key, item in wanted.items():
         if isinstance(item, Mapping | list):
             raise InvalidInput(f"metadata.{key}", item, "a filter compares texts, numbers, true, false and null only")
+    first = optional_time(given.get("since"), "since", zone)
+    end = None if until is None else require_time(_day_after(until), "until", zone)
+    if first is not None and end is not None and first >= end:
+        raise InvalidInput("since", given.get("since"), f"it has to be before until ({until})")
     return Filters(
         tags=tuple(fold(tag) for tag in require_labels(given.get("tags"), "tags")),
         memory_type=None if kind is None else require_choice(kind, "memory_type", MemoryType),
@@ -228,8 +233,8 @@ def require_filters(zone: str = "UTC", **given: Unpack[FilterArguments]) -> Filt
         speaker=fold(name) if name else None,
         conversation_id=None if talk is None else require_name(talk, "conversation_id", MAX_SOURCE_BYTES),
         metadata=wanted,
-        since=optional_time(given.get("since"), "since", zone),
-        until=None if until is None else require_time(_day_after(until), "until", zone),
+        since=first,
+        until=end,
     )
 
 
@@ -254,6 +259,8 @@ def _parse(value: object, field: str) -> datetime | date:
         return date.fromisoformat(text) if len(text) == len("2026-01-31") else datetime.fromisoformat(text)
     except ValueError:
         limit = "it has to be an ISO 8601 date or time such as 2026-01-31 or 2026-01-31T09:30+01:00"
+        if _WELL_WRITTEN.fullmatch(text):
+            limit = "there is no such day or time"
         raise InvalidInput(field, value, limit) from None
 
 

@@ -190,3 +190,18 @@ def test_a_filter_of_nested_metadata_is_refused_by_its_name() -> None:
     with pytest.raises(InvalidInput) as caught:
         door.require_filters(metadata={"place": {"city": "Lisbon"}})
     assert caught.value.field == "metadata.place"
+
+
+def test_a_range_of_time_that_ends_before_it_begins_is_refused() -> None:
+    assert door.require_filters(since="2026-05-01", until="2026-05-01").until
+    with pytest.raises(InvalidInput, match="before until") as caught:
+        door.require_filters(since="2026-05-02", until="2026-05-01")
+    assert caught.value.field == "since"
+
+
+@pytest.mark.parametrize("written", ["2026-02-30", "2026-13-01", "2026-02-28T25:00", "2026-02-28T12:61:00Z"])
+def test_a_day_that_does_not_exist_is_told_from_what_is_no_date(written: str) -> None:
+    with pytest.raises(InvalidInput, match="no such day"):
+        door.require_time(written, "since")
+    with pytest.raises(InvalidInput, match="ISO 8601"):
+        door.require_time(f"on {written}", "since")
