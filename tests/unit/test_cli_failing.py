@@ -57,6 +57,14 @@ def test_a_rejected_line_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert (printed["field"], printed["line"], printed["limit"]) == ("time", 17, "it must be ISO 8601")
 
 
+def test_a_person_reads_the_option_and_a_program_the_field(capsys: pytest.CaptureFixture[str]) -> None:
+    error = InvalidInput("source_date", "x", "it has to be a date")
+    exit_status(lambda: _raise(error), as_json=False)
+    assert capsys.readouterr().err == "perdure: --date 'x' is not accepted: it has to be a date.\n"
+    exit_status(lambda: _raise(error), as_json=True)
+    assert json.loads(capsys.readouterr().out)["error"]["field"] == "source_date"
+
+
 def test_a_traceback_is_shown_on_request(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERDURE_DEBUG", "1")
     exit_status(lambda: _raise(ZeroDivisionError("oops")), as_json=False)

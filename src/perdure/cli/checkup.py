@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 import shutil
 import stat
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, Literal
 
@@ -19,7 +21,7 @@ from perdure.clock import DatabaseClock, wall_clock
 from perdure.embedding import Embedder
 from perdure.errors import PerdureError
 from perdure.memory import Memory, configured_embedder, require_urls
-from perdure.settings import Settings, load_settings
+from perdure.settings import PREFIX, Settings, load_settings
 from perdure.store.embedded import EmbeddedServer
 from perdure.store.embedded_os import default_data_dir, running_as_root
 from perdure.store.external import inspect_server
@@ -27,6 +29,7 @@ from perdure.store.migrate import migrate, migrations, pending
 from perdure.store.roles import APP, OLDEST_VECTOR, WORKER
 from perdure.types import SpaceStats
 
+ANOTHER_DIRECTORY: Final = "Set PERDURE_DATA_DIR, or --data-dir, to a directory of your own."
 FEW_BYTES: Final = 100 * 1024**2
 """Free disk space below which writes are about to fail."""
 LOW_BYTES: Final = 1024**3
@@ -53,6 +56,7 @@ async def examine(data_dir: Path | None) -> list[Finding]:
         require_urls(settings)
     except PerdureError as error:
         return [*found, _failure("settings", error)]
+    found += _unknown_variables()
     found += await _embedder(settings)
     with ExitStack() as stack:
         owner_url = None
@@ -86,6 +90,18 @@ def _python() -> Finding:
     return Finding("python", "ok", f"Perdure {perdure.__version__} on Python {platform.python_version()}, {where}")
 
 
+def _unknown_variables() -> list[Finding]:
+    """Variables that look like settings and are none: misspelt, mostly."""
+    known = {f"{PREFIX}{name.upper()}" for name in (*Settings.model_fields, "space", "debug")}
+    unknown = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
+    found = []
+    for name in unknown:
+        near = get_close_matches(name, known, 1)
+        advice = f"Did you mean {near[0]}?" if near else "docs/settings.md lists all settings."
+        found.append(Finding("environment", "warn", f"{name} is no setting; it is ignored", advice))
+    return found
+
+
 async def _embedder(settings: Settings) -> list[Finding]:
     """The model answers, and how quickly. The first text includes loading it."""
     try:
@@ -117,10 +133,26 @@ async def _timed(embedder: Embedder, text: str) -> float:
 
 
 def _data_dir(path: Path) -> Finding:
-    """Who may read the directory, and how much space is left where it is or will be."""
-    existing = path
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
+    """Whether the directory can be used, who may read it, and how much space is left where it is or will be."""
+    try:
+        existing = path
+        while not existing.exists() and existing != existing.parent:
+            existing = existing.parent
+    except OSError as error:
+        return Finding("data directory", "fail", f"{path}: {error.strerror}", ANOTHER_DIRECTORY)
+    return _unusable(path, existing) or _room_and_access(path, existing)
+
+
+def _unusable(path: Path, existing: Path) -> Finding | None:
+    if not existing.is_dir():
+        what = "is a file" if existing == path else f"can't be made, as {existing} is a file"
+        return Finding("data directory", "fail", f"{path} {what}", ANOTHER_DIRECTORY)
+    if not os.access(existing, os.R_OK | os.W_OK | os.X_OK):
+        return Finding("data directory", "fail", f"{path}: you may not write in {existing}", ANOTHER_DIRECTORY)
+    return None
+
+
+def _room_and_access(path: Path, existing: Path) -> Finding:
     free = shutil.disk_usage(existing).free
     detail = f"{path}, {free / 1024**3:.1f} GiB free"
     if free < FEW_BYTES:

@@ -21,6 +21,28 @@ from perdure.errors import InvalidInput, PerdureError, without_words
 FAILED: Final = 1
 REFUSED: Final = 2
 INTERRUPTED: Final = 130
+OPTIONS: Final = {
+    "assume-time": "--assume-time",
+    "audience": "--audience",
+    "conversation_id": "--conversation",
+    "history": "--history",
+    "limit": "--limit",
+    "memory_type": "--type",
+    "meta": "--meta",
+    "metadata": "--meta",
+    "operation_id": "--operation-id",
+    "profile": "--profile",
+    "salience": "--salience",
+    "since": "--since",
+    "source": "--source",
+    "source_date": "--date",
+    "space": "--space",
+    "speaker": "--speaker",
+    "tags": "--tag",
+    "until": "--until",
+    "zone": "--zone",
+}
+"""What a person wrote, by the library's name for it. `--json` keeps the library's."""
 
 
 class NoSuchCommand(click.UsageError):
@@ -64,10 +86,16 @@ def exit_status(work: Callable[[], int], *, as_json: bool) -> int:
     if as_json:
         print_json({"error": data})
         return status
-    click.echo(f"perdure: {printable(str(data['message']))}", err=True)
+    click.echo(f"perdure: {printable(_in_options(str(data['message']), data.get('field')))}", err=True)
     if data["hint"]:
         click.echo(printable(str(data["hint"])), err=True)
     return status
+
+
+def _in_options(message: str, field: object) -> str:
+    """The message with the option in place of the library's name for what was refused."""
+    option = OPTIONS.get(str(field))
+    return message if option is None else message.replace(f"{field} ", f"{option} ", 1)
 
 
 def described(error: BaseException) -> tuple[dict[str, object], int]:

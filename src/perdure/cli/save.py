@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,11 +13,32 @@ if TYPE_CHECKING:
     from perdure.types import Outcome
 
 
+TYPES: Final = "general, fact, preference, event, email, calendar, episode, reflection, identity, transition"
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]  # generic in some versions of click only
+    """A number, refused in words."""
+
+    name = "number"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return float(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not a number.", param, ctx)
+
+
 @click.command(short_help="Remember a text.")
 @click.argument("text")
-@click.option("--salience", type=float, default=5, show_default=True, help="How much it matters, 1 to 10.")
+@click.option(
+    "--salience",
+    type=Number(),
+    default=5,
+    show_default=True,
+    help="How much it matters, 1 to 10; 11 to 100 is read as a percentage.",
+)
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be repeated.")
-@click.option("--type", "memory_type", default="general", show_default=True, help="fact, preference, event, ...")
+@click.option("--type", "memory_type", default="general", show_default=True, help=f"One of {TYPES}.")
 @click.option("--speaker", metavar="NAME", help="Who said it.")
 @click.option("--date", "source_date", metavar="TIME", help="When it was so, ISO 8601. [default: now]")
 @click.option("--pin", "pinned", is_flag=True, help="Never let it decay.")
