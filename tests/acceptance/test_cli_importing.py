@@ -147,6 +147,20 @@ def test_messages_go_into_their_own_spaces_unless_the_call_names_one(run: Perdur
     assert run.json("stats", "--space", "all")["memories"] == 3
 
 
+def test_days_that_could_be_months_are_told_with_the_options_that_settle_it(run: Perdure, tmp_path: Path) -> None:
+    chat = tmp_path / "Chat with Jule.txt"
+    chat.write_text("03.04.23, 13:56 - Jule: Kommst du mit?\n", encoding="utf-8")
+    told = run("import", str(chat), "--space", "days").out
+    assert "1 message in" in told
+    assert "--day-first or --month-first" in told
+    asked = run("import", str(chat), "--space", "days", "--month-first").out
+    assert "1 message in" in asked
+    assert "--day-first" not in asked
+    both = run("import", str(chat), "--day-first", "--month-first")
+    assert both.status == 2
+    assert "exclude each other" in both.err
+
+
 def test_a_file_that_is_none_is_refused_with_status_2(run: Perdure, tmp_path: Path) -> None:
     missing = run("import", str(tmp_path / "nowhere.jsonl"))
     assert missing.status == 2
