@@ -69,6 +69,9 @@ test-env: .venv/.dev
 
 .venv/.made:
 	@if $(RUN) -c 'import pip' 2>/dev/null && [ ! -e $@ ]; then pwd > $@; exit 0; fi; \
+	if [ -n "$(PYTHON)" ] && ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	  echo 'PYTHON=$(PYTHON) is not a Python 3.11 or newer. Name another one, or leave PYTHON out.' >&2; exit 1; \
+	fi; \
 	found=; \
 	for candidate in $(PYTHON) python3 python3.13 python3.12 python3.11 python3.14 python; do \
 	  $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
