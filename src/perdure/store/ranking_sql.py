@@ -7,7 +7,7 @@ one expression that `ranking_order_by` builds.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, LiteralString, cast
+from typing import Final, LiteralString
 
 from psycopg import sql
 
@@ -100,7 +100,7 @@ def one_occurrence(profile: RankingProfile, term_count: int, share: float) -> fl
 
 def kept(statement: sql.Composed) -> sql.SQL:
     """A statement as one text, for those that are put together once and run often: its pieces are not walked again."""
-    return sql.SQL(cast(LiteralString, statement.as_string(None)))
+    return sql.SQL(statement.as_string(None))
 
 
 def all_of(conditions: Iterable[sql.Composable]) -> sql.Composed:
