@@ -22,7 +22,7 @@ from perdure.store.ranking_sql import double, posting_score, prior, state_signal
 from perdure.store.sketches import SIGNATURE_BITS, SKETCH_BITS
 from perdure.store.visibility import Conditions, visible
 
-RARE_POSTINGS: Final = 400
+RARE_POSTINGS: Final = 200
 """Terms, rarest first, whose postings are all considered; the others are seen through the signatures."""
 
 SUMMED_POSTINGS: Final = 30_000
