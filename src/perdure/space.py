@@ -6,62 +6,39 @@ A space is made on its first write and never by reading. Every method checks its
 
 from __future__ import annotations
 
-import asyncio
-import random
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from perdure import door, ingest, recall
 from perdure.door import FilterArguments
-from perdure.errors import InvalidInput, NotFound
-from perdure.ingest import BatchReport, Changes, Draft, DrainReport, Receipt, ToolResult
-from perdure.resources import Resources
+from perdure.errors import InvalidInput
+from perdure.ingest import BatchReport, Changes, Draft, Receipt, ToolResult
+from perdure.space_queue import SpaceQueue
 from perdure.store.changes import read_history
 from perdure.store.database import SpaceTransaction
-from perdure.store.failed import count_failed, drop_failed, list_failed, read_context, requeue_failed
 from perdure.store.memories import list_ids, read_evidence, read_rows
-from perdure.store.queue import backlog
-from perdure.store.spaces import SpaceRow, read_state
+from perdure.store.spaces import SpaceRow
 from perdure.store.visibility import facets_of
 from perdure.text import require_text
-from perdure.types import (
-    Evidence,
-    FailedOperation,
-    MemoryType,
-    Message,
-    Nothing,
-    Outcome,
-    Recall,
-    SearchResult,
-    SpaceStats,
-    StoredMemory,
-    Trust,
-)
+from perdure.types import Evidence, MemoryType, Message, Nothing, Outcome, Recall, SearchResult, StoredMemory, Trust
 
 if TYPE_CHECKING:
-    from perdure.memory import Memory
+    pass
 
 T = TypeVar("T")
 MAX_HISTORY = 1000
 MAX_DEADLINE_S = 60
-MAX_DRAIN_S = 86_400
-DRAIN_POLL_S = 0.2
 
 
-class Space:
+class Space(SpaceQueue):
     """A handle on one space, bound to an audience. Cheap to make; holds no connection.
 
     `audience` is who may see what is said here (a private or a group conversation); None is the whole space. Every
     retrieval sees memories of the whole space and of its own audience, and nothing else.
     """
-
-    def __init__(self, memory: Memory, name: str, audience: str | None = None) -> None:
-        self._memory = memory
-        self.name = door.require_key(name, "space")
-        self.audience = door.optional_key(audience, "audience")
 
     # -- one turn ----------------------------------------------------------------------------------------------------
 
@@ -138,7 +115,7 @@ class Space:
         who = door.optional_name(speaker, "speaker")
         where = door.optional_name(conversation_id, "conversation_id")
         when = door.optional_time(occurred_at, "occurred_at")
-        operation = self._operation(operation_id)
+        operation = _operation(operation_id)
         exchange = ingest.read_exchange(
             user=user,
             assistant=assistant,
@@ -159,37 +136,6 @@ class Space:
             return await ingest.enqueue_exchange(tx, exchange, operation)
 
         return await self._in(await self._memory.ensure_space(self.name), write)
-
-    async def drain(self, timeout_s: float = 60.0) -> DrainReport:
-        """Works off this space's queue now and waits for what another worker holds; for scripts and tests.
-
-        Args:
-            timeout_s: seconds after which no batch (of 32 exchanges) is begun and nobody is waited for any more; the
-                batch at hand is finished. The first batch is worked off in any case.
-
-        Returns:
-            What was done, and how much still waits (backing off, or the embedder is unreachable).
-        """
-        longest = door.require_seconds(timeout_s, "timeout_s", MAX_DRAIN_S)
-        space = await self._memory.find_space(self.name)
-        if space is None:
-            return DrainReport(0, 0, 0)
-        clock = self._resources.database.clock
-        end = clock.monotonic() + longest
-        done = failed = 0
-        while True:
-            report = await ingest.drain_pending_triage(
-                self._resources,
-                space,
-                f"drain-{uuid.uuid4()}",
-                jitter=random.random(),
-                until=end,
-            )
-            done, failed = done + report.done, failed + report.failed
-            leased = (await self._in(space, backlog)).leased
-            if not leased or clock.monotonic() >= end:
-                return DrainReport(done, failed, report.waiting, report.outage)
-            await asyncio.sleep(DRAIN_POLL_S)
 
     # -- on request --------------------------------------------------------------------------------------------------
 
@@ -234,7 +180,7 @@ class Space:
         who = door.optional_name(speaker, "speaker")
         where = door.optional_name(conversation_id, "conversation_id")
         keep = door.require_flag(pinned, "pinned")
-        operation = self._operation(operation_id)
+        operation = _operation(operation_id)
         asked = ingest.operation_fingerprint(
             "save", words, kind, weight, labels, names, extra, when, who, self.audience, where, keep
         )
@@ -440,109 +386,6 @@ class Space:
         report = await ingest.import_batch(self._resources, space, name, batch, self.audience)
         return replace(report, refused=refused)
 
-    async def stats(self) -> SpaceStats:
-        """Counts of this space: memories, what waits in the queue, what failed, and its embedding family."""
-        space = await self._require_space()
-
-        async def read(tx: SpaceTransaction) -> SpaceStats:
-            state = await read_state(tx)
-            waiting = await backlog(tx)
-            return SpaceStats(
-                space=space.name,
-                memories=state.memories if state else 0,
-                pending=waiting.pending,
-                oldest_pending=waiting.oldest,
-                failed=await count_failed(tx),
-                family=self._resources.family_names.get(state.family_id) if state and state.family_id else None,
-                created_at=space.created_at,
-            )
-
-        return await self._in(space, read)
-
-    # -- what was given up -------------------------------------------------------------------------------------------
-
-    async def failed(self, *, limit: int = 1000) -> tuple[FailedOperation, ...]:
-        """What was given up after its last attempt, oldest first: 1..10000 of them, whatever their audience.
-
-        What was said is not in them; `failed_context` has it.
-        """
-        most = door.require_number(limit, "limit", 1, 10_000)
-        space = await self._memory.find_space(self.name)
-        if space is None:
-            return ()
-
-        async def read(tx: SpaceTransaction) -> tuple[FailedOperation, ...]:
-            return tuple(await list_failed(tx, most))
-
-        return await self._in(space, read)
-
-    async def failed_context(self, failed_id: int) -> Mapping[str, object]:
-        """All that is known of one failed operation, what was said included.
-
-        Raises:
-            NotFound: it is not there for this audience.
-        """
-        wanted = door.require_id(failed_id)
-        space = await self._require_space()
-
-        async def read(tx: SpaceTransaction) -> Mapping[str, object] | None:
-            return await read_context(tx, wanted, self.audience)
-
-        context = await self._in(space, read)
-        if context is None:
-            hint = "It was replayed or dropped, or belongs to another audience; `perdure failed list` shows the ids."
-            raise NotFound(f"Space {space.name!r} has no failed operation {wanted}.", hint=hint)
-        return context
-
-    async def replay_failed(self, *failed_ids: int) -> tuple[int, ...]:
-        """Puts failed exchanges back into the queue, as if they had been captured now; without ids all of them.
-
-        Safe to repeat: what is back in the queue already, or was dropped, is not put back again.
-
-        Returns:
-            The ids that were put back.
-        """
-        wanted = [door.require_id(failed_id) for failed_id in failed_ids]
-        space = await self._require_space()
-
-        async def write(tx: SpaceTransaction) -> tuple[int, ...]:
-            return tuple(await requeue_failed(tx, wanted or None))
-
-        return await self._in(space, write)
-
-    async def drop_failed(self, *failed_ids: int) -> tuple[int, ...]:
-        """Erases failed operations with what was said. Cannot be undone; safe to repeat.
-
-        Returns:
-            The ids that were there.
-        """
-        wanted = [door.require_id(failed_id) for failed_id in failed_ids]
-        space = await self._require_space()
-
-        async def write(tx: SpaceTransaction) -> tuple[int, ...]:
-            return tuple(await drop_failed(tx, wanted))
-
-        return await self._in(space, write)
-
-    # -- inside ------------------------------------------------------------------------------------------------------
-
-    @property
-    def _resources(self) -> Resources:
-        return self._memory.resources
-
-    async def _require_space(self) -> SpaceRow:
-        space = await self._memory.find_space(self.name)
-        if space is None:
-            raise NotFound(f"There is no space {self.name!r}.", hint="A space is made by the first save or capture.")
-        return space
-
-    async def _in(self, space: SpaceRow, work: Callable[[SpaceTransaction], Awaitable[T]]) -> T:
-        return await self._resources.database.in_space(space.id, work)
-
-    @staticmethod
-    def _operation(given: str | None) -> str:
-        return str(uuid.uuid4()) if given is None else door.require_key(given, "operation_id")
-
 
 def _recalled(given: object) -> tuple[int, ...]:
     if given is None:
@@ -550,3 +393,7 @@ def _recalled(given: object) -> tuple[int, ...]:
     if not isinstance(given, Recall):
         raise InvalidInput("recall", given, "it has to be what `recall` returned for this turn")
     return given.ids
+
+
+def _operation(given: str | None) -> str:
+    return str(uuid.uuid4()) if given is None else door.require_key(given, "operation_id")

@@ -1,0 +1,161 @@
+"""Operating a space: its queue, what it counts, and what was given up; and what every handle on a space needs."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from perdure import door, ingest
+from perdure.errors import NotFound
+from perdure.ingest import DrainReport
+from perdure.resources import Resources
+from perdure.store.database import SpaceTransaction
+from perdure.store.failed import count_failed, drop_failed, list_failed, read_context, requeue_failed
+from perdure.store.queue import backlog
+from perdure.store.spaces import SpaceRow, read_state
+from perdure.types import FailedOperation, SpaceStats
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
+
+T = TypeVar("T")
+MAX_DRAIN_S = 86_400
+DRAIN_POLL_S = 0.2
+
+
+class SpaceQueue:
+    """A handle on one space, bound to an audience, with the verbs that keep its queue going."""
+
+    def __init__(self, memory: Memory, name: str, audience: str | None = None) -> None:
+        self._memory = memory
+        self.name = door.require_key(name, "space")
+        self.audience = door.optional_key(audience, "audience")
+
+    async def drain(self, timeout_s: float = 60.0) -> DrainReport:
+        """Works off this space's queue now and waits for what another worker holds; for scripts and tests.
+
+        Args:
+            timeout_s: seconds after which no batch (of 32 exchanges) is begun and nobody is waited for any more; the
+                batch at hand is finished. The first batch is worked off in any case.
+
+        Returns:
+            What was done, and how much still waits (backing off, or the embedder is unreachable).
+        """
+        longest = door.require_seconds(timeout_s, "timeout_s", MAX_DRAIN_S)
+        space = await self._memory.find_space(self.name)
+        if space is None:
+            return DrainReport(0, 0, 0)
+        clock = self._resources.database.clock
+        end = clock.monotonic() + longest
+        done = failed = 0
+        while True:
+            report = await ingest.drain_pending_triage(
+                self._resources,
+                space,
+                f"drain-{uuid.uuid4()}",
+                jitter=random.random(),
+                until=end,
+            )
+            done, failed = done + report.done, failed + report.failed
+            leased = (await self._in(space, backlog)).leased
+            if not leased or clock.monotonic() >= end:
+                return DrainReport(done, failed, report.waiting, report.outage)
+            await asyncio.sleep(DRAIN_POLL_S)
+
+    async def stats(self) -> SpaceStats:
+        """Counts of this space: memories, what waits in the queue, what failed, and its embedding family."""
+        space = await self._require_space()
+
+        async def read(tx: SpaceTransaction) -> SpaceStats:
+            state = await read_state(tx)
+            waiting = await backlog(tx)
+            return SpaceStats(
+                space=space.name,
+                memories=state.memories if state else 0,
+                pending=waiting.pending,
+                oldest_pending=waiting.oldest,
+                failed=await count_failed(tx),
+                family=self._resources.family_names.get(state.family_id) if state and state.family_id else None,
+                created_at=space.created_at,
+            )
+
+        return await self._in(space, read)
+
+    async def failed(self, *, limit: int = 1000) -> tuple[FailedOperation, ...]:
+        """What was given up after its last attempt, oldest first: 1..10000 of them, whatever their audience.
+
+        What was said is not in them; `failed_context` has it.
+        """
+        most = door.require_number(limit, "limit", 1, 10_000)
+        space = await self._memory.find_space(self.name)
+        if space is None:
+            return ()
+
+        async def read(tx: SpaceTransaction) -> tuple[FailedOperation, ...]:
+            return tuple(await list_failed(tx, most))
+
+        return await self._in(space, read)
+
+    async def failed_context(self, failed_id: int) -> Mapping[str, object]:
+        """All that is known of one failed operation, what was said included.
+
+        Raises:
+            NotFound: it is not there for this audience.
+        """
+        wanted = door.require_id(failed_id)
+        space = await self._require_space()
+
+        async def read(tx: SpaceTransaction) -> Mapping[str, object] | None:
+            return await read_context(tx, wanted, self.audience)
+
+        context = await self._in(space, read)
+        if context is None:
+            hint = "It was replayed or dropped, or belongs to another audience; `perdure failed list` shows the ids."
+            raise NotFound(f"Space {space.name!r} has no failed operation {wanted}.", hint=hint)
+        return context
+
+    async def replay_failed(self, *failed_ids: int) -> tuple[int, ...]:
+        """Puts failed exchanges back into the queue, as if they had been captured now; without ids all of them.
+
+        Safe to repeat: what is back in the queue already, or was dropped, is not put back again.
+
+        Returns:
+            The ids that were put back.
+        """
+        wanted = [door.require_id(failed_id) for failed_id in failed_ids]
+        space = await self._require_space()
+
+        async def write(tx: SpaceTransaction) -> tuple[int, ...]:
+            return tuple(await requeue_failed(tx, wanted or None))
+
+        return await self._in(space, write)
+
+    async def drop_failed(self, *failed_ids: int) -> tuple[int, ...]:
+        """Erases failed operations with what was said. Cannot be undone; safe to repeat.
+
+        Returns:
+            The ids that were there.
+        """
+        wanted = [door.require_id(failed_id) for failed_id in failed_ids]
+        space = await self._require_space()
+
+        async def write(tx: SpaceTransaction) -> tuple[int, ...]:
+            return tuple(await drop_failed(tx, wanted))
+
+        return await self._in(space, write)
+
+    @property
+    def _resources(self) -> Resources:
+        return self._memory.resources
+
+    async def _require_space(self) -> SpaceRow:
+        space = await self._memory.find_space(self.name)
+        if space is None:
+            raise NotFound(f"There is no space {self.name!r}.", hint="A space is made by the first save or capture.")
+        return space
+
+    async def _in(self, space: SpaceRow, work: Callable[[SpaceTransaction], Awaitable[T]]) -> T:
+        return await self._resources.database.in_space(space.id, work)
