@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import sys
+from types import FrameType
 
 import pytest
 from hypothesis import given, settings
@@ -89,8 +91,51 @@ def test_lone_surrogates_arrive_as_they_are_instead_of_turning_into_question_mar
 
 def test_a_million_opening_brackets_are_refused_without_recursion() -> None:
     cursor = cursor_over(b"[" * 1_000_000)
-    with pytest.raises(InvalidInput, match="expected the end of what opens"):
+    with pytest.raises(InvalidInput, match="nested too deeply"):
         decode_all(cursor)
+
+
+@pytest.mark.parametrize("levels", [200, 201])
+def test_two_hundred_levels_are_read_and_no_more(levels: int) -> None:
+    deep = b'{"a":[' * (levels // 2) + b"[" * (levels % 2)
+    closing = deep[::-1].translate(bytes.maketrans(b"[{", b"]}"), b'"a:')
+    cursor = cursor_over(b"[" + deep + closing + b",7]")
+    seen = [cursor.value() for _ in cursor.elements()]
+    assert seen[1].decode() == 7
+    if levels == 200:
+        assert isinstance(seen[0].decode(), dict)
+    else:
+        with pytest.raises(InvalidInput, match=r"nested too deeply \(at most 200 levels\)"):
+            seen[0].decode()
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"a": '])
+def test_brackets_that_never_close_keep_neither_memory_nor_time_of_their_own(opening: bytes) -> None:
+    def scanned(count: int) -> tuple[int, int]:
+        """Bytes that the longest buffer held, and the steps of the scan."""
+        stream = io.BytesIO(b"[" + opening * count)
+        cursor = JsonCursor(stream.read)
+        longest = steps = 0
+
+        def watch(frame: FrameType, event: str, _argument: object) -> object:
+            nonlocal longest, steps
+            if event == "line" and frame.f_code.co_name == "_scan_container":
+                steps += 1
+                longest = max(longest, len(cursor._buffer))
+            return watch
+
+        before = sys.gettrace()
+        sys.settrace(watch)
+        try:
+            with pytest.raises(InvalidInput, match="nested too deeply"):
+                decode_all(cursor)
+        finally:
+            sys.settrace(before)
+        return longest, steps
+
+    small, large = scanned(20_000), scanned(80_000)
+    assert large[0] <= 1 << 18
+    assert large[1] <= 4.5 * small[1] + 1000
 
 
 def test_closed_deep_nesting_is_refused_and_the_next_element_read() -> None:

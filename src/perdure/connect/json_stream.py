@@ -29,19 +29,26 @@ _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,:\[\]{}\"]*")
 _UP_TO_BRACKET = re.compile(rb'[^"\[\]{}]*+(?:"(?:[^"\\]++|\\.)*+"[^"\[\]{}]*+)*+', re.DOTALL)
 _OPENING = {b"{", b"["}
+_OPENINGS, _CLOSINGS = re.compile(rb"[\[{]++"), re.compile(rb"[\]}]++")
+_MAX_DEPTH = 200
+"""Levels of objects and arrays in one value, many times those of any export; deeper ones are refused unread."""
+_TOO_DEEP = "it is nested too deeply"
 
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """The bytes of one JSON value and where it begins; `data` is None when it was larger than the limit."""
+    """The bytes of one JSON value and where it begins; `data` is None when it was larger than the limit, or `deep`."""
 
     data: bytes | None
     line: int
     offset: int
     limit: int
+    deep: bool = False
 
     def decode(self) -> object:
         """The value. Raises InvalidInput with line and byte when it isn't JSON, too large, or nested too deeply."""
+        if self.deep:
+            raise InvalidInput("json", "object", f"{_TOO_DEEP} (at most {_MAX_DEPTH} levels)", line=self.line)
         if self.data is None:
             raise InvalidInput("json", "object", f"one object has at most {self.limit} bytes", line=self.line)
         return decode_json(utf8_at(self.data, self.line), line=self.line, offset=self.offset)
@@ -63,7 +70,7 @@ def decode_json(
         limit = f"it must be JSON ({error.msg} at byte {place})"
         raise InvalidInput("json", snippet, limit, line=line + error.lineno - 1) from error
     except RecursionError as error:
-        raise InvalidInput("json", text[:_SNIPPET], "it is nested too deeply", line=line) from error
+        raise InvalidInput("json", text[:_SNIPPET], _TOO_DEEP, line=line) from error
     except ValueError as error:  # an integer of thousands of digits
         raise InvalidInput("json", text[:_SNIPPET], f"it must be JSON ({error})", line=line) from error
     return value
@@ -103,14 +110,14 @@ class JsonCursor:
     def value(self) -> Raw:
         """Take the whole next value."""
         first = self.peek()
-        line, offset = self.line, self.offset
+        line, offset, deep = self.line, self.offset, False
         if first == b'"':
             data: bytes | None = self._scan_string()
         elif first in _OPENING:
-            data = self._scan_container(keep=True)
+            data, deep = self._scan_container(keep=True)
         else:
             data = self._scan_scalar()
-        return Raw(data, line, offset, self._limit)
+        return Raw(data, line, offset, self._limit, deep)
 
     def skip(self) -> None:
         """Pass over the next value without keeping it."""
@@ -201,23 +208,36 @@ class JsonCursor:
         data, self._at = self._buffer[self._at : end], end
         return data
 
-    def _scan_container(self, *, keep: bool) -> bytes | None:
-        """Pass an object or array; its bytes, unless they are not wanted or more than the limit."""
-        begin, line, depth = self.offset, self.line, 0
+    def _scan_container(self, *, keep: bool) -> tuple[bytes | None, bool]:
+        """Pass an object or array; its bytes, unless they are not wanted or too many, and whether it is too deep.
+
+        Brackets in a row are counted together, so that a file of nothing else is passed as fast as it is read.
+        """
+        begin, line, depth, deep = self.offset, self.line, 0, False
         while True:
             self._at = _end_of(_UP_TO_BRACKET, self._buffer, self._at)
             bracket = self._buffer[self._at : self._at + 1]
             if bracket in {b"", b'"'}:
                 keep = keep and self.offset - begin <= self._limit
-                self._grow(
-                    begin - self._base if keep else self._at, f"the end of what opens at byte {begin} (line {line})"
-                )
+                end = f"the end of what opens at byte {begin} (line {line})"
+                try:
+                    self._grow(begin - self._base if keep else self._at, end)
+                except InvalidInput as error:
+                    if deep:
+                        raise InvalidInput("json", "object", f"{_TOO_DEEP}, and has no end", line=line) from error
+                    raise
                 continue
-            self._at += 1
-            depth += 1 if bracket in _OPENING else -1
+            if bracket in _OPENING:
+                opened = _end_of(_OPENINGS, self._buffer, self._at)
+                depth, self._at = depth + opened - self._at, opened
+                deep = deep or depth > _MAX_DEPTH
+                keep = keep and not deep
+                continue
+            closed = min(_end_of(_CLOSINGS, self._buffer, self._at), self._at + depth)
+            depth, self._at = depth - (closed - self._at), closed
             if depth == 0:
                 fits = keep and self.offset - begin <= self._limit
-                return self._buffer[begin - self._base : self._at] if fits else None
+                return (self._buffer[begin - self._base : self._at] if fits else None), deep
 
     def _grow(self, keep_from: int, expected: str) -> None:
         """Read on because a token is cut off; raises InvalidInput at the end of the file and for an endless token."""
