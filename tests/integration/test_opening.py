@@ -7,9 +7,10 @@ import time
 import traceback
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from perdure import ConfigurationError, FamilyMismatch, Memory
+from perdure import ConfigurationError, DatabaseUnavailable, FamilyMismatch, Memory
 from perdure import memory as memory_module
 from perdure.cli import checkup
 from perdure.store import families
@@ -167,3 +168,14 @@ async def test_another_model_under_the_name_of_a_family_is_refused_at_opening(
     )
     with pytest.raises(FamilyMismatch, match="another name"):
         await open_memory(fresh_database, other)
+
+
+async def test_a_server_that_dies_while_it_is_opened_is_called_unavailable(
+    urls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut_off(connection: psycopg.AsyncConnection, _role: str) -> None:
+        await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    monkeypatch.setattr(memory_module, "check_serving_role", cut_off)
+    with pytest.raises(DatabaseUnavailable):
+        await open_memory(urls, HashedEmbedder())

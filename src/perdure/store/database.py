@@ -166,10 +166,16 @@ class Database:
                 ) from error
 
     async def check(self, look: Callable[[psycopg.AsyncConnection[Any], str], Awaitable[None]]) -> None:
-        """Lets `look` examine a connection of each serving role, as `roles.check_serving_role` does."""
+        """Lets `look` examine a connection of each serving role, as `roles.check_serving_role` does.
+
+        Raises DatabaseUnavailable if the server goes away meanwhile, besides what `look` raises.
+        """
         for kept, role in ((self._app, APP), (self._worker, WORKER)):
-            async with kept.pool.connection() as connection:
-                await look(connection, role)
+            try:
+                async with asyncio.timeout(DEFAULT_TIMEOUT_S), kept.pool.connection() as connection:
+                    await look(connection, role)
+            except (TimeoutError, PoolTimeout, PoolClosed, psycopg.OperationalError, psycopg.InterfaceError) as error:
+                raise _unavailable(error) from error
 
     async def close(self) -> None:
         """Lets go of all connections; what still runs on one is cut off when it ends."""
