@@ -14,39 +14,88 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from perdure.errors import PerdureError
 from perdure.memory import Memory as AsyncMemory
 from perdure.space import Space as AsyncSpace
 from perdure.store.spaces import SpaceRow
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_CUT_OFF_S = 5.0
+"""How long calls that were cancelled by `close` may take to end."""
 
 
 class _Loop:
     """An event loop that runs in a daemon thread until it is closed."""
 
     def __init__(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._closed = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="perdure-sync", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        """The result of `work`. Raises PerdureError after `close`, during it, and in a forked child."""
+        try:
+            self._require_process()
+            with self._lock:
+                if self._closed:
+                    raise _not_open()
+                future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        except PerdureError:
+            work.close()
+            raise
         try:
             return future.result()
         except KeyboardInterrupt:
             future.cancel()
             raise
+        except CancelledError as error:
+            raise PerdureError("This Memory was closed during the call.") from error
 
-    def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+    @property
+    def inherited(self) -> bool:
+        """Whether this is the copy in a forked child, where the thread of the loop does not run."""
+        return os.getpid() != self._process
+
+    def close(self, last: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
+        """Runs `last`, cancels what still runs, and ends the thread."""
+        with self._lock:
+            self._closed = True
+        try:
+            asyncio.run_coroutine_threadsafe(self._end(last), self._loop).result()
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    async def _end(self, last: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
+        try:
+            if last is not None:
+                await last()
+        finally:
+            pending = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in pending:
+                task.cancel()
+            if pending:
+                await asyncio.wait(pending, timeout=_CUT_OFF_S)
+
+    def _require_process(self) -> None:
+        if self.inherited:
+            raise PerdureError("This Memory was opened in another process.", hint="Open it anew in this one.")
+
+
+def _not_open() -> PerdureError:
+    return PerdureError("This Memory is not open.", hint="Use `with Memory.open() as memory:`.")
 
 
 def _blocking(
@@ -123,11 +172,13 @@ class Memory:
         return self._loop.run(self._inner.spaces())
 
     def close(self) -> None:
-        """Closes everything; safe to call twice."""
-        if not self._closed:
+        """Closes everything; safe to call twice. Calls that other threads are in end with a PerdureError.
+
+        In a forked child it does nothing: what is open belongs to the parent.
+        """
+        if not self._closed and not self._loop.inherited:
             self._closed = True
-            self._loop.run(self._inner.close())
-            self._loop.close()
+            self._loop.close(self._inner.close)
 
     def __enter__(self) -> Self:
         return self
