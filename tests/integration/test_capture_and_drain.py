@@ -241,3 +241,21 @@ async def test_an_open_memory_runs_a_worker_that_ends_with_it(fresh_database, em
         assert row is not None
         waiting = await memory.resources.database.in_space(row.id, backlog)
         assert waiting.pending == 0
+
+
+async def test_after_a_cancelled_drain_the_next_one_settles_its_rows_at_once(
+    space: Space, embedder: HashedEmbedder
+) -> None:
+    for words in ("I moved to Lisbon", "I have a cat called Turing"):
+        await space.capture(user=words, conversation_id="c1")
+    embedder.hang_s = 60
+    before = embedder.calls
+    draining = asyncio.create_task(space.drain())
+    while embedder.calls == before:
+        await asyncio.sleep(0.01)
+    draining.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await draining
+    embedder.hang_s = 0
+    report = await space.drain()
+    assert (report.done, report.failed, report.waiting) == (2, 0, 0)

@@ -6,6 +6,7 @@ transaction; a row leaves the queue in the very transaction that stores its memo
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ from perdure.types import Evidence, Trust
 
 BATCH = 32
 OUTAGE_PAUSE = timedelta(seconds=15)
+LET_GO_S = 0.5
+"""How long a cancelled drain tries to give its rows back; below the time that the worker leaves it."""
+CANCELLED = "the drain was cancelled"
 VERBATIM = "verbatim-1"
 
 log = logging.getLogger("perdure.ingest")
@@ -87,6 +91,9 @@ async def drain_pending_triage(
         except Outage as error:
             outage = str(error)
             await _give_back(resources, space, holder, rows, outage)
+        except asyncio.CancelledError:
+            await _let_go(resources, space, holder, rows)
+            raise
         late = until is not None and clock.monotonic() >= until
 
     async def count(tx: SpaceTransaction) -> int:
@@ -208,11 +215,27 @@ async def _failed(
     return await resources.database.in_space(space.id, write)
 
 
+async def _let_go(resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedExchange]) -> None:
+    """Ends the leases of a cancelled drain at once; a database that doesn't answer in time lets them run out."""
+    giving = asyncio.create_task(_give_back(resources, space, holder, rows, CANCELLED))
+    try:
+        done, _ = await asyncio.wait({giving}, timeout=LET_GO_S)
+    except asyncio.CancelledError:
+        giving.cancel()
+        raise
+    if not done:
+        giving.cancel()
+    elif giving.exception() is not None:
+        log.info("the leases of a cancelled drain run out by themselves")
+
+
 async def _give_back(
     resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedExchange], why: str
 ) -> None:
+    pause = timedelta(0) if why == CANCELLED else OUTAGE_PAUSE
+
     async def write(tx: SpaceTransaction) -> None:
         for row in rows:
-            await retry_later(tx, row.id, holder, failed=False, not_before=tx.now + OUTAGE_PAUSE, error=why)
+            await retry_later(tx, row.id, holder, failed=False, not_before=tx.now + pause, error=why)
 
     await resources.database.in_space(space.id, write)
