@@ -50,6 +50,7 @@ class Memory:
         self._database: Database | None = None
         self._resources: Resources | None = None
         self._worker: Worker | None = None
+        self._opened = False
         self._closings = 0
         self._reaching = threading.Lock()
         self._spaces: dict[str, SpaceRow] = {}
@@ -60,7 +61,7 @@ class Memory:
         *,
         data_dir: Path | str | None = None,
         database_url: str | None = None,
-        embedder: Embedder | None = None,
+        embedder: Embedder | str | None = None,
         worker: bool = True,
         clock: Clock | None = None,
         progress: Callable[[str], None] | None = None,
@@ -71,7 +72,7 @@ class Memory:
         Args:
             data_dir: where the embedded server keeps its data (setting `data_dir`).
             database_url: application role on a server of your own, instead of the embedded one.
-            embedder: an opened embedder of your own; default is what the settings name.
+            embedder: an opened embedder of your own, or the setting `embedder`; default is what the settings name.
             worker: run the heartbeat inside this process.
             clock: where the time comes from; default is the database's clock.
             progress: gets a line for each step that takes time.
@@ -81,9 +82,15 @@ class Memory:
             ConfigurationError: a setting, URL, role or data directory cannot be used as it is.
             ServerStartFailed, DatabaseUnavailable: no database within the timeout.
         """
-        chosen = load_settings(data_dir=data_dir, database_url=database_url, **settings)
+        named, own = (embedder, None) if isinstance(embedder, str) else (None, embedder)
+        if own is not None and not (hasattr(own, "family") and hasattr(own, "embed")):
+            raise ConfigurationError(
+                f"embedder is a {type(own).__name__}, which is neither the name of an embedder nor an opened one.",
+                hint="An opened one has `family`, `calibration`, `embed` and `close`.",
+            )
+        chosen = load_settings(data_dir=data_dir, database_url=database_url, embedder=named, **settings)
         require_urls(chosen)
-        return cls(chosen, embedder=embedder, worker=worker, clock=clock or DatabaseClock(), progress=progress)
+        return cls(chosen, embedder=own, worker=worker, clock=clock or DatabaseClock(), progress=progress)
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self._open().__await__()
@@ -101,6 +108,7 @@ class Memory:
 
         Everything is closed, even if a step fails; its error is raised at the end.
         """
+        self._opened = False
         resources, self._resources = self._resources, None
         worker, self._worker = self._worker, None
         embedder = self._embedder if self._owns_embedder else None
@@ -174,6 +182,9 @@ class Memory:
         return found
 
     async def _open(self) -> Self:
+        if self._opened:
+            raise PerdureError("This Memory is already open.", hint="Make another one with Memory.open().")
+        self._opened = True
         try:
             # First what costs milliseconds and may be set wrongly, then the server.
             if self._embedder is None:

@@ -6,6 +6,7 @@ read without the prefix too. Arguments of `Memory.open` win over the environment
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -85,6 +86,8 @@ def load_settings(**overrides: Any) -> Settings:
         field = Settings.model_fields.get(name) or Settings.model_fields.get(name.removeprefix(PREFIX).lower())
         hint = "See docs/settings.md for names, defaults and ranges."
         if first["type"] == "extra_forbidden" or field is None:
-            raise ConfigurationError(f"There is no setting {name!r}.", hint=hint) from None
+            close = get_close_matches(name.removeprefix(PREFIX).lower(), Settings.model_fields, n=1)
+            meant = f"; did you mean {close[0]}?" if close else "."
+            raise ConfigurationError(f"There is no setting {name!r}{meant}", hint=hint) from None
         value = "" if "SecretStr" in str(field.annotation) else f" = {shown(first['input'])}"
         raise ConfigurationError(f"{variable}{value} is not accepted: {first['msg']}.", hint=hint) from None

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from perdure import ConfigurationError, DatabaseUnavailable, FamilyMismatch, Memory
+from perdure import ConfigurationError, DatabaseUnavailable, FamilyMismatch, Memory, PerdureError
 from perdure import memory as memory_module
 from perdure.cli import checkup
 from perdure.store import families
@@ -179,3 +179,10 @@ async def test_a_server_that_dies_while_it_is_opened_is_called_unavailable(
     monkeypatch.setattr(memory_module, "check_serving_role", cut_off)
     with pytest.raises(DatabaseUnavailable):
         await open_memory(urls, HashedEmbedder())
+
+
+async def test_a_memory_is_not_opened_twice_at_once(urls) -> None:
+    async with open_memory(urls, HashedEmbedder()) as memory:
+        with pytest.raises(PerdureError, match="already open"):
+            await memory
+        assert await memory.spaces() is not None

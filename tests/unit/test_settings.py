@@ -6,6 +6,7 @@ import traceback
 
 import pytest
 
+from perdure import Memory
 from perdure.errors import ConfigurationError
 from perdure.settings import load_settings
 
@@ -43,3 +44,16 @@ def test_a_bad_number_is_shown_with_its_variable_and_its_limit(monkeypatch: pyte
     assert "20" in message
     monkeypatch.setenv("MAX_CHUNK_BYTES", "many")
     assert refused()[0].startswith("PERDURE_MAX_CHUNK_BYTES = 'many' is not accepted")
+
+
+def test_an_unknown_setting_names_the_one_that_was_meant() -> None:
+    message, printed = refused(recal_limit=SECRET)
+    assert "There is no setting 'recal_limit'; did you mean recall_limit?" in message
+    assert SECRET not in printed
+
+
+def test_the_setting_embedder_is_an_argument_of_open_too() -> None:
+    memory = Memory.open(embedder="openai", embedder_url="http://localhost/v1", embedder_model="m")
+    assert memory.settings.embedder == "openai"
+    with pytest.raises(ConfigurationError, match="embedder is a int"):
+        Memory.open(embedder=7)
