@@ -186,3 +186,15 @@ async def test_a_memory_is_not_opened_twice_at_once(urls) -> None:
         with pytest.raises(PerdureError, match="already open"):
             await memory
         assert await memory.spaces() is not None
+
+
+def test_closing_in_another_event_loop_leaves_no_server_running(tmp_path: Path) -> None:
+    memory = Memory.open(data_dir=tmp_path / "data", embedder=HashedEmbedder(), worker=False)
+
+    async def opened() -> None:
+        await memory
+
+    asyncio.run(opened())
+    with pytest.raises(RuntimeError, match="Event loop is closed"):
+        asyncio.run(memory.close())
+    assert not running(tmp_path / "data")
