@@ -375,3 +375,20 @@ def test_servers_that_are_too_old_are_refused(postgres: int, vector: str) -> Non
         check_versions(postgres, vector)
     check_versions(15, "0.8.0")
     check_versions(18, "0.10.1")
+
+
+@pytest.mark.parametrize("name", ["a$(touch pwned)b", 'a"b', "a`id`b", "a\\b", "a\nb", "a'b"])
+def test_a_path_that_a_shell_would_read_is_refused_before_anything_is_made(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="shell"):
+        EmbeddedServer.open(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="told apart by /proc, which this platform lacks")
+def test_a_copy_of_a_running_directory_neither_serves_nor_stops_the_original(tmp_path: Path) -> None:
+    original, copy = tmp_path / "original", tmp_path / "copy"
+    with EmbeddedServer.open(original) as server:
+        subprocess.run(["cp", "-a", original, copy], check=True)
+        with pytest.raises(ConfigurationError, match="copied while its server was running"):
+            EmbeddedServer.open(copy)
+        assert shown(server.urls.app, "server_version")

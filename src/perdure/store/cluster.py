@@ -23,7 +23,7 @@ from typing import Final
 import psutil
 
 from perdure.clock import DatabaseClock
-from perdure.errors import ServerStartFailed
+from perdure.errors import ConfigurationError, ServerStartFailed
 from perdure.store.embedded_os import WINDOWS, Account, can_reach, hand_over, make_directory, run_program
 from perdure.store.roles import ADMIN
 
@@ -202,6 +202,7 @@ class Cluster:
                 return None
             if found.answers():
                 if found.status == "ready":
+                    self._refuse_a_copy(found)
                     return found
             elif not self._may_live(found) or waited > _SILENT_S:
                 self._clear(found)
@@ -309,6 +310,22 @@ class Cluster:
             return bool(ours and process.name().startswith("postgres"))
         except psutil.Error:
             return False
+
+    def _refuse_a_copy(self, found: Postmaster) -> None:
+        """A directory that was copied while its server ran holds the pid file of the original, whose server answers.
+
+        A postmaster works in its data directory, which tells the two apart where there is a /proc to look into.
+        """
+        process = Path("/proc") / str(found.pid)
+        try:
+            if (process / "comm").read_text("utf-8").strip() != "postgres" or (process / "cwd").samefile(self.path):
+                return
+        except OSError:
+            return
+        raise ConfigurationError(
+            f"{self.path.parent} was copied while its server was running, and that server still runs elsewhere.",
+            hint=f"Copy it again after everything that uses it was closed, or delete {self.path / 'postmaster.pid'}.",
+        )
 
     def _clear(self, stale: Postmaster) -> None:
         """Removes what a killed server left behind; PostgreSQL itself still checks that nobody uses its memory."""

@@ -22,9 +22,11 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from perdure.errors import ConfigurationError, DatabaseUnavailable
-from perdure.store.embedded_os import POSTGRES_MAJOR, make_directory, running_as_root
+from perdure.store.embedded_os import POSTGRES_MAJOR, WINDOWS, make_directory, running_as_root
 
 FORMAT: Final = 1
+_SHELL: Final = "\"'\\$`\n\r"
+"""What a shell does not take literally between double quotes, and the quotes."""
 LOCK_TIMEOUT_S: Final = 600.0
 _LOCK_NOTICE_S: Final = 1.0
 
@@ -63,6 +65,11 @@ class DataDirectory:
 
         One made by root can be passed through but not listed by the account that runs the server.
         """
+        if not WINDOWS and any(character in _SHELL for character in str(self.path)):
+            raise ConfigurationError(
+                f"The data directory {str(self.path)!r} cannot be used: PostgreSQL starts itself through a shell.",
+                hint="Choose a path without quotes, backslashes, dollar signs, backticks and line breaks.",
+            )
         mode = 0o711 if running_as_root() else 0o700
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
