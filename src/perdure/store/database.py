@@ -214,7 +214,7 @@ class Database:
     async def across(
         self, work: Callable[[Transaction], Awaitable[T]], *, as_worker: bool = False, timeout_s: float = 10.0
     ) -> T:
-        """Runs `work` on the global tables, or as the worker role on queue, lease and counter columns of all spaces."""
+        """Runs `work` on the global tables, or as the worker role on queue columns of all spaces."""
         opening = sql.SQL(BEGIN_GLOBAL).format(timeout_ms=_ms(timeout_s))
 
         async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
