@@ -124,3 +124,22 @@ class EmbeddingFailed(PerdureError):
     """The embedder answered, but with something that is no usable vector; repeating will not help by itself."""
 
     code = "embedding_failed"
+
+
+class ModelUnavailable(PerdureError):
+    """A language model could not be reached, refused the key, or is resting after failures: the work waits."""
+
+    code = "model_unavailable"
+
+
+class ModelFailed(PerdureError):
+    """A language model answered, but with nothing usable: truncated, empty, or not what was asked for.
+
+    `answer` is what it said, for the person who looks into it; it never becomes a memory.
+    """
+
+    code = "model_failed"
+
+    def __init__(self, message: str, *, answer: str = "", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.answer = answer

@@ -230,6 +230,34 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceItem:
+    """A mail, or one instance of an event, as a source hands it in; `text` is what is judged and may be kept.
+
+    `external_id` names this very item (of an event: this revision), so that it comes in once. `series` names what its
+    revisions have in common: a newer revision replaces what was kept of the one before; None for what never changes.
+    `occurred_at` is when it was sent, or begins. `cancelled` closes what was kept of the series.
+    """
+
+    kind: Literal["email", "calendar"]
+    external_id: str
+    text: str
+    occurred_at: datetime
+    title: str = ""
+    speaker: str | None = None
+    series: str | None = None
+    cancelled: bool = False
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceBatch:
+    """Items of a source in its order, and where to go on after them: JSON that only the source understands."""
+
+    items: tuple[SourceItem, ...]
+    checkpoint: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Filters:
     """What a retrieval may return, as `door.require_filters` makes it; every field is optional.
 
