@@ -11,7 +11,7 @@ import pytest
 from perdure import Conflict, InvalidInput, Memory, Nothing, Pending, SimulatedClock, Space
 from perdure.ingest.drain import drain_pending_triage
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import backlog, claim
+from perdure.store.queue import Queue, backlog, claim
 from perdure.store.spaces import lock_space
 from perdure.worker import Worker
 from tests.doubles.embedder import HashedEmbedder
@@ -205,7 +205,7 @@ async def test_a_worker_that_hung_past_its_lease_stores_nothing(
 
     async def take(tx: SpaceTransaction) -> int:
         await lock_space(tx)
-        return len(await claim(tx, "hung", limit=10, visibility=timedelta(seconds=120)))
+        return len(await claim(tx, Queue.TRIAGE, "hung", limit=10, visibility=timedelta(seconds=120)))
 
     assert await memory.resources.database.in_space(row.id, take) == 1
     assert (await drain_pending_triage(memory.resources, row, "second")).done == 0

@@ -14,7 +14,7 @@ from perdure.errors import Conflict, InvalidInput
 from perdure.ingest.outcomes import outcome_from_data, outcome_to_data
 from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import enqueue, find_operation, remember_operation, set_outcome
+from perdure.store.queue import Queue, enqueue, find_operation, remember_operation, set_outcome
 from perdure.text import MAX_TEXT_BYTES, has_letter_or_digit, require_text
 from perdure.types import Nothing, Outcome, Pending
 
@@ -95,6 +95,8 @@ async def enqueue_exchange(tx: SpaceTransaction, exchange: Exchange, operation_i
         return await require_first_outcome(tx, operation_id, fingerprint)
     queue_id = await enqueue(
         tx,
+        Queue.TRIAGE,
+        "conversation",
         exchange.payload() | {"operation_id": operation_id},
         conversation_id=exchange.conversation_id,
         audience=exchange.audience,

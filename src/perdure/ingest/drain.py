@@ -20,7 +20,7 @@ from perdure.rules.backoff import retry_delay_s
 from perdure.store.database import SpaceTransaction
 from perdure.store.failed import record_failure
 from perdure.store.memories import NewText
-from perdure.store.queue import QueuedExchange, backlog, claim, finish, retry_later
+from perdure.store.queue import Queue, QueuedWork, backlog, claim, finish, retry_later
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.text import ASSISTANT, has_letter_or_digit
 from perdure.types import Evidence, Trust
@@ -102,7 +102,7 @@ async def drain_pending_triage(
     return DrainReport(done, failed, await resources.database.in_space(space.id, count), outage)
 
 
-def verbatim_drafts(row: QueuedExchange) -> list[Draft]:
+def verbatim_drafts(row: QueuedWork) -> list[Draft]:
     """What an exchange says, kept as it was said: the user's words, the reply and each tool's answer."""
     payload = row.payload
     operation = str(payload["operation_id"])
@@ -131,16 +131,18 @@ def verbatim_drafts(row: QueuedExchange) -> list[Draft]:
     return [one for one in said if has_letter_or_digit(one.text)]
 
 
-async def _claim(resources: Resources, space: SpaceRow, holder: str) -> list[QueuedExchange]:
-    async def take(tx: SpaceTransaction) -> list[QueuedExchange]:
+async def _claim(resources: Resources, space: SpaceRow, holder: str) -> list[QueuedWork]:
+    async def take(tx: SpaceTransaction) -> list[QueuedWork]:
         await lock_space(tx)
-        return await claim(tx, holder, limit=BATCH, visibility=timedelta(seconds=resources.settings.lease_s))
+        return await claim(
+            tx, Queue.TRIAGE, holder, limit=BATCH, visibility=timedelta(seconds=resources.settings.lease_s)
+        )
 
     return await resources.database.in_space(space.id, take, writer=True)
 
 
 async def _settle(
-    resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedExchange], jitter: float
+    resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedWork], jitter: float
 ) -> tuple[int, int]:
     """Stores the rows together; if that fails, one by one, so that one bad row keeps only its conversation waiting."""
     try:
@@ -174,7 +176,7 @@ async def _settle(
     return done, failed
 
 
-async def _store(resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedExchange]) -> None:
+async def _store(resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedWork]) -> None:
     drafts = [draft for row in rows for draft in verbatim_drafts(row)]
     texts: list[NewText] = []
     if drafts:
@@ -183,7 +185,7 @@ async def _store(resources: Resources, space: SpaceRow, holder: str, rows: Seque
     async def write(tx: SpaceTransaction) -> None:
         await write_texts(tx, resources, space, texts)
         for row in rows:
-            if not await finish(tx, row.id, holder):
+            if not await finish(tx, row, holder):
                 raise LeaseLost(f"The lease on exchange {row.id} ran out.")
 
     await resources.database.in_space(space.id, write, writer=True)
@@ -197,7 +199,7 @@ def _raise_outage(error: Exception) -> None:
 
 
 async def _failed(
-    resources: Resources, space: SpaceRow, holder: str, row: QueuedExchange, error: Exception, *, jitter: float
+    resources: Resources, space: SpaceRow, holder: str, row: QueuedWork, error: Exception, *, jitter: float
 ) -> bool:
     """Counts a failed attempt; True if it was the last one and the row moved to failed_operations."""
     attempts = row.attempts + 1
@@ -206,16 +208,16 @@ async def _failed(
     async def write(tx: SpaceTransaction) -> bool:
         if attempts < resources.settings.max_attempts:
             later = tx.now + timedelta(seconds=retry_delay_s(attempts, jitter))
-            await retry_later(tx, row.id, holder, failed=True, not_before=later, error=text)
+            await retry_later(tx, row, holder, failed=True, not_before=later, error=text)
             return False
-        if await finish(tx, row.id, holder):
+        if await finish(tx, row, holder):
             await record_failure(tx, row, text)
         return True
 
     return await resources.database.in_space(space.id, write)
 
 
-async def _let_go(resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedExchange]) -> None:
+async def _let_go(resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedWork]) -> None:
     """Ends the leases of a cancelled drain at once; a database that doesn't answer in time lets them run out."""
     giving = asyncio.create_task(_give_back(resources, space, holder, rows, CANCELLED))
     try:
@@ -229,13 +231,11 @@ async def _let_go(resources: Resources, space: SpaceRow, holder: str, rows: Sequ
         log.info("the leases of a cancelled drain run out by themselves")
 
 
-async def _give_back(
-    resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedExchange], why: str
-) -> None:
+async def _give_back(resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedWork], why: str) -> None:
     pause = timedelta(0) if why == CANCELLED else OUTAGE_PAUSE
 
     async def write(tx: SpaceTransaction) -> None:
         for row in rows:
-            await retry_later(tx, row.id, holder, failed=False, not_before=tx.now + pause, error=why)
+            await retry_later(tx, row, holder, failed=False, not_before=tx.now + pause, error=why)
 
     await resources.database.in_space(space.id, write)

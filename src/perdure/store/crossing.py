@@ -14,9 +14,14 @@ from perdure.store.database import Transaction
 
 FIND_DUE_SPACES: Final = """
     SELECT p.space_id, max(p.enqueued_at) AS newest
-    FROM pending_triage p
-    WHERE p.not_before <= %(now)s AND (p.lease_until IS NULL OR p.lease_until <= %(now)s)
-      AND p.space_id <> ALL (%(skipped)s::bigint[])
+    FROM (
+        SELECT t.space_id, t.enqueued_at FROM pending_triage t WHERE t.due_at <= %(now)s
+        UNION ALL
+        SELECT d.space_id, d.enqueued_at FROM pending_distillation d WHERE d.due_at <= %(now)s
+        UNION ALL
+        SELECT f.space_id, f.enqueued_at FROM pending_followups f WHERE f.due_at <= %(now)s
+    ) p
+    WHERE p.space_id <> ALL (%(skipped)s::bigint[])
     GROUP BY p.space_id
     HAVING %(quiet_since)s::timestamptz IS NULL OR max(p.enqueued_at) <= %(quiet_since)s
     ORDER BY min(p.enqueued_at)
@@ -33,7 +38,7 @@ BUILD_MEMORY: Final = """
 
 @dataclass(frozen=True, slots=True)
 class DueSpace:
-    """A space with exchanges that could be drained now, and when the newest of them was captured."""
+    """A space with work of any queue that could be done now, and when the newest of it came in."""
 
     space_id: int
     newest: datetime
@@ -44,7 +49,7 @@ async def find_due_spaces(
 ) -> list[DueSpace]:
     """Spaces with due rows, the one that has waited longest first; takes no lock (docs/sql.md, rule 20a).
 
-    Only spaces in which nothing was captured after `quiet_since` (None: all of them), and none of those `skipped`: a
+    Only spaces in which nothing came in after `quiet_since` (None: all of them), and none of those `skipped`: a
     row may be due and yet wait for an earlier one of its conversation, and such spaces must not hide the others.
     """
     rows = await tx.fetch_all(FIND_DUE_SPACES, {"quiet_since": quiet_since, "skipped": sorted(skipped), "limit": limit})

@@ -9,11 +9,16 @@ from typing import Any, Final
 from psycopg.types.json import Jsonb
 
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import QueuedExchange, enqueue
+from perdure.store.queue import KINDS, Queue, QueuedWork, enqueue, storable
 from perdure.types import FailedOperation
 
+MAX_ANSWER_CHARS: Final = 20_000
+"""How much of a model's answer is kept: more than any call asks for."""
+
 TRIAGE: Final = "triage"
-"""The kind of operation that turns a captured exchange into memories."""
+DISTILLATION: Final = "distillation"
+OPERATIONS: Final = frozenset({TRIAGE, DISTILLATION, *KINDS[Queue.FOLLOWUP]})
+"""The kinds of operation that a replay puts back into their queue."""
 
 RECORD_FAILURE: Final = """
     INSERT INTO failed_operations (space_id, op_type, label, error, context, created_at)
@@ -44,7 +49,7 @@ READ_CONTEXT: Final = """
 # Of two that take the same row the second waits and finds it gone: nothing is put back twice.
 TAKE_FAILED: Final = """
     DELETE FROM failed_operations
-    WHERE space_id = %(space_id)s AND op_type = %(op_type)s
+    WHERE space_id = %(space_id)s AND op_type = ANY(%(op_types)s::text[])
       AND (%(ids)s::bigint[] IS NULL OR id = ANY(%(ids)s::bigint[]))
     RETURNING id, context
 """
@@ -55,23 +60,35 @@ DROP_FAILED: Final = """
 """
 
 
-async def record_failure(tx: SpaceTransaction, row: QueuedExchange, error: str) -> int:
-    """Keeps an exchange that was given up, with all that a replay needs; returns the id of the failed operation."""
+async def record_failure(tx: SpaceTransaction, work: QueuedWork, error: str, answer: str | None = None) -> int:
+    """Keeps work that was given up, with all that a replay needs; returns the id of the failed operation.
+
+    `answer` is what a model said last that could not be used.
+    """
     context = {
-        "id": row.id,
-        "conversation_id": row.conversation_id,
-        "audience": row.audience,
-        "speaker": row.speaker,
-        "payload": dict(row.payload),
-        "occurred_at": row.occurred_at.isoformat(),
-        "attempts": row.attempts,
+        "id": work.id,
+        "queue": work.queue.value,
+        "kind": work.kind,
+        "conversation_id": work.conversation_id,
+        "audience": work.audience,
+        "speaker": work.speaker,
+        "payload": dict(work.payload),
+        "occurred_at": work.occurred_at.isoformat(),
+        "attempts": work.attempts,
     }
-    label = f"exchange {row.id} of conversation {row.conversation_id or '(none)'}"
-    found = await tx.fetch_one(
-        RECORD_FAILURE, {"op_type": TRIAGE, "label": label[:200], "error": error[:2000], "context": Jsonb(context)}
-    )
+    if answer is not None:
+        context["answer"] = storable(answer[:MAX_ANSWER_CHARS])
+    what = "exchange" if work.kind == "conversation" else work.kind
+    label = f"{what} {work.id} of conversation {work.conversation_id or '(none)'}"
+    params = {"op_type": operation_of(work), "label": label[:200], "error": storable(error)[:2000]}
+    found = await tx.fetch_one(RECORD_FAILURE, {**params, "context": Jsonb(context)})
     assert found is not None
     return int(found["id"])
+
+
+def operation_of(work: QueuedWork) -> str:
+    """The kind of operation that works off such a row; of follow-ups each kind is one of its own."""
+    return {Queue.TRIAGE: TRIAGE, Queue.DISTILLATION: DISTILLATION}.get(work.queue, work.kind)
 
 
 async def count_failed(tx: SpaceTransaction) -> int:
@@ -92,16 +109,19 @@ async def read_context(tx: SpaceTransaction, failed_id: int, audience: str | Non
 
 
 async def requeue_failed(tx: SpaceTransaction, ids: Sequence[int] | None) -> list[int]:
-    """Puts exchanges back at the end of the queue with all their attempts; returns the ids that were there. None: all.
+    """Puts work back at the end of its queue with all its attempts; returns the ids that were there. None: all.
 
-    Those of one conversation keep their order.
+    Rows of one conversation keep their order.
     """
-    params = {"op_type": TRIAGE, "ids": None if ids is None else list(ids)}
+    params = {"op_types": sorted(OPERATIONS), "ids": None if ids is None else list(ids)}
     rows = sorted(await tx.fetch_all(TAKE_FAILED, params), key=lambda row: row["context"]["id"])
     for row in rows:
         context = row["context"]
         await enqueue(
             tx,
+            # What the first version kept was an exchange, and it didn't say so.
+            Queue(context.get("queue", Queue.TRIAGE.value)),
+            context.get("kind", "conversation"),
             context["payload"],
             conversation_id=context["conversation_id"],
             audience=context["audience"],

@@ -1,8 +1,8 @@
-"""The queue of captured exchanges, and what was done already; failed.py keeps what was given up.
+"""The queues of what is still to be worked off, and what was done already; failed.py keeps what was given up.
 
 States of a row: ready (no lease), leased (`lease_until` ahead), done (gone, in the transaction that stored its
-memories). Within one conversation the order of capture is kept: a row is claimable only together with everything before
-it. An exchange of no named conversation ('') waits for no other. Claiming holds the space's lock for a moment, so that
+memories). Within one conversation of a queue the order is kept: a row is claimable only together with everything before
+it. A row of no named conversation ('') waits for no other. Claiming holds the space's lock for a moment, so that
 two workers cannot take neighbouring rows of a conversation.
 """
 
@@ -11,11 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, Final, LiteralString
 
+from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from perdure.store.database import SpaceTransaction
+from perdure.store.ranking_sql import kept
 
 REMEMBER_OPERATION: Final = """
     INSERT INTO operations (space_id, operation_id, fingerprint, outcome, created_at)
@@ -33,61 +37,74 @@ SET_OUTCOME: Final = """
 """
 
 ENQUEUE: Final = """
-    INSERT INTO pending_triage (space_id, conversation_id, audience, speaker, payload, occurred_at, enqueued_at,
-                                not_before)
-    VALUES (%(space_id)s, %(conversation_id)s, %(audience)s, %(speaker)s, %(payload)s, %(occurred_at)s, %(now)s,
-            %(now)s)
+    INSERT INTO {queue} (space_id, kind, conversation_id, audience, speaker, payload, occurred_at, enqueued_at,
+                         not_before)
+    VALUES (%(space_id)s, %(kind)s, %(conversation_id)s, %(audience)s, %(speaker)s, %(payload)s, %(occurred_at)s,
+            %(now)s, %(now)s)
     RETURNING id
 """
 
+# What holds a conversation up is found first, by the index of what is not due: few rows, however long the queue is.
 CLAIM: Final = """
-    WITH due AS MATERIALIZED (
+    WITH held AS MATERIALIZED (
+        SELECT h.conversation_id, min(h.id) AS id
+        FROM {queue} h
+        WHERE h.space_id = %(space_id)s AND h.due_at > %(now)s AND h.conversation_id <> ''
+        GROUP BY h.conversation_id
+    ),
+    due AS MATERIALIZED (
         SELECT p.id
-        FROM pending_triage p
-        WHERE p.space_id = %(space_id)s
-          AND p.not_before <= %(now)s
-          AND (p.lease_until IS NULL OR p.lease_until <= %(now)s)
-          AND NOT EXISTS (
-              SELECT FROM pending_triage e
-              WHERE e.space_id = %(space_id)s
-                AND e.conversation_id = p.conversation_id
-                AND p.conversation_id <> ''
-                AND e.id < p.id
-                AND (e.not_before > %(now)s OR e.lease_until > %(now)s))
+        FROM {queue} p
+        LEFT JOIN held ON held.conversation_id = p.conversation_id AND held.id < p.id
+        WHERE p.space_id = %(space_id)s AND p.due_at <= %(now)s AND held.id IS NULL {heads}
         ORDER BY p.id
         LIMIT %(limit)s
-        FOR UPDATE SKIP LOCKED
+        FOR UPDATE OF p SKIP LOCKED
     )
-    UPDATE pending_triage q
+    UPDATE {queue} q
     SET lease_holder = %(holder)s, lease_until = %(lease_until)s
     FROM due
     WHERE q.space_id = %(space_id)s AND q.id = due.id
-    RETURNING q.id, q.conversation_id, q.audience, q.speaker, q.payload, q.occurred_at, q.attempts
+    RETURNING q.id, q.kind, q.conversation_id, q.audience, q.speaker, q.payload, q.occurred_at, q.enqueued_at,
+              q.attempts
+"""
+
+ONLY_HEADS: Final = """
+    AND (p.conversation_id = '' OR NOT EXISTS (
+        SELECT FROM {queue} e
+        WHERE e.space_id = %(space_id)s AND e.conversation_id = p.conversation_id AND e.id < p.id))
 """
 
 # Deleting is the proof of ownership: a worker that hung past its lease finds nothing and stores nothing.
 FINISH: Final = """
-    DELETE FROM pending_triage
-    WHERE space_id = %(space_id)s AND id = %(id)s AND lease_holder = %(holder)s
+    DELETE FROM {queue} q
+    WHERE q.space_id = %(space_id)s AND q.id = %(id)s AND q.lease_holder = %(holder)s
+"""
+
+RENEW: Final = """
+    UPDATE {queue} q SET lease_until = greatest(q.lease_until, %(lease_until)s)
+    WHERE q.space_id = %(space_id)s AND q.id = ANY(%(ids)s::bigint[]) AND q.lease_holder = %(holder)s
 """
 
 RETRY_LATER: Final = """
-    UPDATE pending_triage
-    SET lease_holder = NULL, lease_until = NULL, attempts = attempts + %(failed)s, not_before = %(not_before)s,
+    UPDATE {queue} q
+    SET lease_holder = NULL, lease_until = NULL, attempts = q.attempts + %(failed)s, not_before = %(not_before)s,
         last_error = %(error)s
-    WHERE space_id = %(space_id)s AND id = %(id)s AND lease_holder = %(holder)s
+    WHERE q.space_id = %(space_id)s AND q.id = %(id)s AND q.lease_holder = %(holder)s
 """
 
 COUNT_PENDING: Final = """
-    SELECT count(*) AS pending, min(enqueued_at) AS oldest,
-           count(lease_until) FILTER (WHERE lease_until > %(now)s) AS leased
-    FROM pending_triage WHERE space_id = %(space_id)s
+    SELECT {name} AS queue, count(*) AS pending, min(q.enqueued_at) AS oldest,
+           count(q.lease_until) FILTER (WHERE q.lease_until > %(now)s) AS leased
+    FROM {queue} q WHERE q.space_id = %(space_id)s
 """
 
+# What was stored as it was said and waits to be judged (`replaces`) is to be found among the memories.
 RECENT_PENDING: Final = """
     SELECT id, speaker, payload, occurred_at
     FROM pending_triage
     WHERE space_id = %(space_id)s AND (audience IS NULL OR audience = %(audience)s)
+      AND kind = 'conversation' AND payload -> 'replaces' IS NULL
     ORDER BY id DESC LIMIT %(limit)s
 """
 
@@ -104,26 +121,49 @@ MARK_PROCESSED: Final = """
 """
 
 
+class Queue(StrEnum):
+    """The queues, by the names of their tables."""
+
+    TRIAGE = "pending_triage"
+    DISTILLATION = "pending_distillation"
+    FOLLOWUP = "pending_followups"
+
+
+KINDS: Final[Mapping[Queue, frozenset[str]]] = {
+    Queue.TRIAGE: frozenset({"conversation", "email", "calendar", "bootstrap"}),
+    Queue.DISTILLATION: frozenset({"archive"}),
+    Queue.FOLLOWUP: frozenset({"quality", "contradiction", "transition"}),
+}
+"""What each queue holds. A kind says who works the row off, and what its payload is made of."""
+
+
 @dataclass(frozen=True, slots=True)
-class QueuedExchange:
-    """A claimed row of pending_triage."""
+class QueuedWork:
+    """A claimed row of a queue; `conversation_id` is '' where it follows nothing."""
 
     id: int
+    queue: Queue
+    kind: str
     conversation_id: str
     audience: str | None
     speaker: str | None
     payload: Mapping[str, Any]
     occurred_at: datetime
+    enqueued_at: datetime
     attempts: int
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """How much waits in one space, how much of it some worker holds, and since when the oldest waits."""
+    """How much waits in one space, how much of it some worker holds, and since when the oldest waits.
+
+    `of` is how much waits in each queue.
+    """
 
     pending: int
     leased: int
     oldest: datetime | None
+    of: Mapping[Queue, int]
 
 
 async def remember_operation(
@@ -146,17 +186,22 @@ async def set_outcome(tx: SpaceTransaction, operation_id: str, outcome: Mapping[
 
 async def enqueue(
     tx: SpaceTransaction,
+    queue: Queue,
+    kind: str,
     payload: Mapping[str, object],
     *,
-    conversation_id: str,
+    conversation_id: str = "",
     audience: str | None,
     speaker: str | None,
     occurred_at: datetime,
 ) -> int:
-    """Adds an exchange to the queue and returns its queue id."""
+    """Adds work to a queue and returns its queue id. Raises ValueError for a kind that the queue doesn't hold."""
+    if kind not in KINDS[queue]:
+        raise ValueError(f"{queue} holds no {kind!r}")
     row = await tx.fetch_one(
-        ENQUEUE,
+        _of(ENQUEUE, queue),
         {
+            "kind": kind,
             "conversation_id": conversation_id,
             "audience": audience,
             "speaker": speaker,
@@ -168,32 +213,52 @@ async def enqueue(
     return int(row["id"])
 
 
-async def claim(tx: SpaceTransaction, holder: str, *, limit: int, visibility: timedelta) -> list[QueuedExchange]:
-    """Leases up to `limit` due rows in order of capture. Needs the space's lock."""
+async def claim(
+    tx: SpaceTransaction, queue: Queue, holder: str, *, limit: int, visibility: timedelta, heads: bool = False
+) -> list[QueuedWork]:
+    """Leases up to `limit` due rows of a queue in order. Needs the space's lock.
+
+    With `heads` at most one row of each named conversation, its first, for those who work off conversations side by
+    side; otherwise a row comes together with everything due before it.
+    """
     params = {"holder": holder, "limit": limit, "lease_until": tx.now + visibility}
-    rows = await tx.fetch_all(CLAIM, params)
-    return sorted((QueuedExchange(**row) for row in rows), key=lambda row: row.id)
+    rows = await tx.fetch_all(_claim_statement(queue, heads), params)
+    return sorted((QueuedWork(queue=queue, **row) for row in rows), key=lambda row: row.id)
 
 
-async def finish(tx: SpaceTransaction, row_id: int, holder: str) -> bool:
+async def renew(tx: SpaceTransaction, works: Sequence[QueuedWork], holder: str, visibility: timedelta) -> int:
+    """Prolongs the leases of rows that are still being worked on, never shortens one; how many are still held."""
+    held = 0
+    for queue in Queue:
+        ids = [work.id for work in works if work.queue is queue]
+        if ids:
+            params = {"ids": ids, "holder": holder, "lease_until": tx.now + visibility}
+            held += await tx.execute(_of(RENEW, queue), params)
+    return held
+
+
+async def finish(tx: SpaceTransaction, work: QueuedWork, holder: str) -> bool:
     """Removes a done row; False if the lease was lost, and then nothing else of this transaction may stay."""
-    return await tx.execute(FINISH, {"id": row_id, "holder": holder}) == 1
+    return await tx.execute(_of(FINISH, work.queue), {"id": work.id, "holder": holder}) == 1
 
 
 async def retry_later(
-    tx: SpaceTransaction, row_id: int, holder: str, *, failed: bool, not_before: datetime, error: str
+    tx: SpaceTransaction, work: QueuedWork, holder: str, *, failed: bool, not_before: datetime, error: str
 ) -> None:
     """Gives a row back; an outage (`failed=False`) uses up no attempt."""
-    await tx.execute(
-        RETRY_LATER,
-        {"id": row_id, "holder": holder, "failed": int(failed), "not_before": not_before, "error": error[:500]},
-    )
+    params = {"id": work.id, "holder": holder, "failed": int(failed), "not_before": not_before}
+    await tx.execute(_of(RETRY_LATER, work.queue), {**params, "error": storable(error)[:500]})
 
 
 async def backlog(tx: SpaceTransaction) -> Backlog:
-    row = await tx.fetch_one(COUNT_PENDING)
-    assert row is not None
-    return Backlog(**row)
+    rows = await tx.fetch_all(_count_statement())
+    oldest = [row["oldest"] for row in rows if row["oldest"] is not None]
+    return Backlog(
+        pending=sum(row["pending"] for row in rows),
+        leased=sum(row["leased"] for row in rows),
+        oldest=min(oldest, default=None),
+        of={Queue(row["queue"]): row["pending"] for row in rows},
+    )
 
 
 async def recent_pending(tx: SpaceTransaction, audience: str | None, limit: int) -> list[dict[str, Any]]:
@@ -210,3 +275,29 @@ async def processed(tx: SpaceTransaction, source: str, external_ids: Sequence[st
 async def mark_processed(tx: SpaceTransaction, source: str, external_ids: Sequence[str]) -> None:
     """Marks items as in; called in the transaction that stores or enqueues them. The marks outlive erasure."""
     await tx.execute(MARK_PROCESSED, {"source": source, "external_ids": list(external_ids)})
+
+
+def storable(text: str) -> str:
+    """A text of somebody else's making, an error or a model's answer, without what PostgreSQL refuses to store."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+
+
+@lru_cache(maxsize=64)
+def _of(statement: LiteralString, queue: Queue) -> sql.SQL:
+    return kept(sql.SQL(statement).format(queue=sql.Identifier(queue.value)))
+
+
+@lru_cache(maxsize=16)
+def _claim_statement(queue: Queue, heads: bool) -> sql.SQL:
+    table = sql.Identifier(queue.value)
+    only_heads = sql.SQL(ONLY_HEADS if heads else "").format(queue=table)
+    return kept(sql.SQL(CLAIM).format(queue=table, heads=only_heads))
+
+
+@lru_cache(maxsize=1)
+def _count_statement() -> sql.SQL:
+    counts = [
+        sql.SQL(COUNT_PENDING).format(queue=sql.Identifier(queue.value), name=sql.Literal(queue.value))
+        for queue in Queue
+    ]
+    return kept(sql.SQL(" UNION ALL ").join(counts))
