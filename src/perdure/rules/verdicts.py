@@ -1,0 +1,120 @@
+"""What a verdict does to two memories, given who vouches for each, when each was observed, and who may see it.
+
+The later truth wins, by observed time and not by arrival: old news arriving late doesn't overturn newer truth. Lower
+trust never supersedes higher, and what only one audience may see never supersedes what the whole space may see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+DUPLICATE: Final = "DUPLICATE"
+UPDATES: Final = "UPDATES"
+CONTRADICTS: Final = "CONTRADICTS"
+COMPATIBLE: Final = "COMPATIBLE"
+
+TRUST_RANK: Final[Mapping[str, int]] = {"user": 4, "assistant": 3, "tool": 2, "external": 1, "derived": 0}
+"""Who vouches for a memory: user > assistant > tool > external > derived."""
+
+
+class Effect(StrEnum):
+    """What becomes of the new and of the old memory."""
+
+    NOTHING = "nothing"
+    MERGE = "merge"
+    """The new one adds its evidence to the old one and isn't stored."""
+    SUPERSEDE_OLD = "supersede_old"
+    SUPERSEDE_NEW = "supersede_new"
+    CONFLICT = "conflict"
+    """Both stay live and name each other."""
+    CONFLICT_UNSEEN = "conflict_unseen"
+    """Both stay live; the private one names the other, which mustn't know of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One memory as far as a verdict is concerned. `observed` is when it was last known to be so.
+
+    `id` tells which came in first where both were observed at the same moment; a new one has a greater id than all
+    that are stored.
+    """
+
+    id: int
+    trust: str
+    observed: datetime
+    audience: str | None = None
+
+    @property
+    def age(self) -> tuple[datetime, int]:
+        return self.observed, self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do with a new memory and with those that stand near it.
+
+    The survivor is the new memory, or the one named by `merge_into`. `superseded` are superseded by the survivor,
+    `superseded_by` supersedes it. `conflicts` and the survivor name each other; the survivor alone names `unseen`.
+    """
+
+    merge_into: int | None = None
+    superseded: tuple[int, ...] = ()
+    superseded_by: int | None = None
+    conflicts: tuple[int, ...] = ()
+    unseen: tuple[int, ...] = ()
+
+
+def effect(verdict: str, new: Side, old: Side) -> Effect:
+    """What `verdict` (one of the four) on `new` against `old` does.
+
+    Raises ValueError for anything that is no verdict.
+    """
+    if verdict == COMPATIBLE:
+        return Effect.NOTHING
+    if verdict == DUPLICATE:
+        return _of_duplicate(new, old)
+    if verdict not in {UPDATES, CONTRADICTS}:
+        raise ValueError(f"{verdict!r} is no verdict")
+    newer, older = (new, old) if new.age > old.age else (old, new)
+    if newer.audience is not None and older.audience is None:
+        return Effect.CONFLICT_UNSEEN
+    if TRUST_RANK[newer.trust] < TRUST_RANK[older.trust]:
+        return Effect.CONFLICT if new.audience == old.audience else Effect.CONFLICT_UNSEEN
+    return Effect.SUPERSEDE_OLD if newer is new else Effect.SUPERSEDE_NEW
+
+
+def plan(new: Side, judged: Sequence[tuple[Side, str]]) -> Plan:
+    """All verdicts on one new memory as one plan.
+
+    What is merged speaks with the voice of the memory it is merged into, and is as new as the newer of both: a truth
+    that was said again is not overturned by what was said in between.
+    """
+    same = [old for old, verdict in judged if effect(verdict, new, old) is Effect.MERGE]
+    target = max(same, key=lambda old: (TRUST_RANK[old.trust], old.age), default=None)
+    survivor = new
+    if target is not None:
+        survivor = Side(target.id, target.trust, max(target.observed, new.observed), target.audience)
+
+    found: dict[Effect, list[Side]] = {each: [] for each in Effect}
+    for old, verdict in judged:
+        if old not in same:
+            found[effect(verdict, survivor, old)].append(old)
+    winner = max(found[Effect.SUPERSEDE_NEW], key=lambda old: old.age, default=None)
+    return Plan(
+        merge_into=target.id if target else None,
+        superseded=tuple(old.id for old in found[Effect.SUPERSEDE_OLD]),
+        superseded_by=winner.id if winner else None,
+        conflicts=tuple(old.id for old in found[Effect.CONFLICT]) if winner is None else (),
+        unseen=tuple(old.id for old in found[Effect.CONFLICT_UNSEEN]) if winner is None else (),
+    )
+
+
+def _of_duplicate(new: Side, old: Side) -> Effect:
+    """The same told to another audience is kept apart; told by somebody more trusted, it takes the other's place."""
+    if new.audience != old.audience:
+        return Effect.NOTHING
+    return Effect.SUPERSEDE_OLD if TRUST_RANK[new.trust] > TRUST_RANK[old.trust] else Effect.MERGE

@@ -1,0 +1,126 @@
+"""What a verdict does to two memories."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from perdure.rules.verdicts import (
+    COMPATIBLE,
+    CONTRADICTS,
+    DUPLICATE,
+    TRUST_RANK,
+    UPDATES,
+    Effect,
+    Plan,
+    Side,
+    effect,
+    plan,
+)
+from perdure.types import Trust
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+NEW = 10**18
+
+
+def side(memory_id: int, *, hours: float = 0, trust: str = "user", audience: str | None = None) -> Side:
+    return Side(memory_id, trust, NOON + timedelta(hours=hours), audience)
+
+
+def test_every_trust_has_a_rank_of_its_own_in_the_order_of_the_type() -> None:
+    assert sorted(TRUST_RANK, key=TRUST_RANK.__getitem__, reverse=True) == list(Trust)
+    assert len(set(TRUST_RANK.values())) == len(Trust)
+
+
+def test_compatible_memories_leave_each_other_alone() -> None:
+    assert effect(COMPATIBLE, side(NEW), side(1)) is Effect.NOTHING
+
+
+@pytest.mark.parametrize("verdict", [UPDATES, CONTRADICTS])
+def test_the_one_observed_later_supersedes_the_earlier_one_whichever_came_in_first(verdict: str) -> None:
+    assert effect(verdict, side(NEW, hours=1), side(1)) is Effect.SUPERSEDE_OLD
+    assert effect(verdict, side(NEW), side(1, hours=1)) is Effect.SUPERSEDE_NEW
+
+
+def test_of_two_observed_at_one_moment_the_one_that_came_in_later_wins() -> None:
+    assert effect(UPDATES, side(NEW), side(1)) is Effect.SUPERSEDE_OLD
+    assert effect(UPDATES, side(1), side(NEW)) is Effect.SUPERSEDE_NEW
+
+
+@pytest.mark.parametrize(("new_hours", "new_trust", "old_trust"), [(1, "external", "user"), (-1, "user", "external")])
+def test_lower_trust_never_supersedes_higher_trust(new_hours: float, new_trust: str, old_trust: str) -> None:
+    assert effect(CONTRADICTS, side(NEW, hours=new_hours, trust=new_trust), side(1, trust=old_trust)) is Effect.CONFLICT
+
+
+def test_higher_trust_supersedes_lower_trust_when_it_is_later() -> None:
+    assert effect(CONTRADICTS, side(NEW, hours=1), side(1, trust="external")) is Effect.SUPERSEDE_OLD
+
+
+def test_a_private_memory_never_supersedes_one_of_the_whole_space() -> None:
+    private = side(NEW, hours=1, audience="ada")
+    assert effect(UPDATES, private, side(1)) is Effect.CONFLICT_UNSEEN
+    assert effect(UPDATES, side(NEW), side(1, hours=1, audience="ada")) is Effect.CONFLICT_UNSEEN
+
+
+def test_newer_truth_of_the_whole_space_supersedes_a_private_one() -> None:
+    assert effect(UPDATES, side(NEW, audience="ada"), side(1, hours=1)) is Effect.SUPERSEDE_NEW
+
+
+def test_a_conflict_with_a_private_memory_is_not_told_to_the_whole_space() -> None:
+    private = side(NEW, audience="ada", trust="user")
+    assert effect(UPDATES, private, side(1, hours=1, trust="external")) is Effect.CONFLICT_UNSEEN
+
+
+def test_a_duplicate_adds_to_the_memory_that_is_there() -> None:
+    assert effect(DUPLICATE, side(NEW, trust="external"), side(1)) is Effect.MERGE
+    assert effect(DUPLICATE, side(NEW), side(1)) is Effect.MERGE
+
+
+def test_the_users_own_word_takes_the_place_of_the_same_from_a_stranger() -> None:
+    assert effect(DUPLICATE, side(NEW), side(1, trust="external")) is Effect.SUPERSEDE_OLD
+
+
+def test_what_was_told_in_private_is_not_merged_into_what_everybody_sees() -> None:
+    assert effect(DUPLICATE, side(NEW, audience="ada"), side(1)) is Effect.NOTHING
+
+
+def test_what_is_no_verdict_is_an_error() -> None:
+    with pytest.raises(ValueError, match="PERHAPS"):
+        effect("PERHAPS", side(NEW), side(1))
+
+
+def test_without_candidates_there_is_nothing_to_do() -> None:
+    assert plan(side(NEW), []) == Plan()
+
+
+def test_a_new_memory_may_supersede_one_and_be_superseded_by_another() -> None:
+    judged = [(side(1, hours=-2), UPDATES), (side(2, hours=2), CONTRADICTS), (side(3, hours=1), UPDATES)]
+    assert plan(side(NEW), judged) == Plan(superseded=(1,), superseded_by=2)
+
+
+def test_a_truth_said_again_overturns_what_was_said_in_between() -> None:
+    boston, denver = side(1, hours=-3), side(2, hours=-1)
+    assert plan(side(NEW), [(boston, DUPLICATE), (denver, CONTRADICTS)]) == Plan(merge_into=1, superseded=(2,))
+
+
+def test_an_old_truth_said_again_late_does_not_overturn_the_newer_one() -> None:
+    boston, denver = side(1, hours=-3), side(2, hours=1)
+    assert plan(side(NEW), [(boston, DUPLICATE), (denver, CONTRADICTS)]) == Plan(merge_into=1, superseded_by=2)
+
+
+def test_of_several_duplicates_the_most_trusted_and_then_the_newest_takes_the_evidence() -> None:
+    judged = [(side(1, trust="tool"), DUPLICATE), (side(2), DUPLICATE), (side(3, hours=-1), DUPLICATE)]
+    assert plan(side(NEW, trust="derived"), judged) == Plan(merge_into=2)
+
+
+def test_conflicts_are_named_by_both_and_private_ones_by_one() -> None:
+    outsider = side(NEW, hours=1, trust="external", audience="ada")
+    judged = [(side(1, audience="ada"), CONTRADICTS), (side(2), CONTRADICTS), (side(3), COMPATIBLE)]
+    assert plan(outsider, judged) == Plan(conflicts=(1,), unseen=(2,))
+
+
+def test_what_is_superseded_at_once_is_in_conflict_with_nobody() -> None:
+    stranger = side(NEW, trust="external")
+    judged = [(side(1, hours=-1), CONTRADICTS), (side(2, hours=1, trust="external"), UPDATES)]
+    assert plan(stranger, judged) == Plan(superseded_by=2)
