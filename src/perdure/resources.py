@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from perdure.embedding import Calibration, Embedder, NoiseLevel
+import numpy as np
+
+from perdure.embedding import MIN_PAIRS, Calibration, Embedder, NoiseLevel, calibrate
 from perdure.errors import FamilyMismatch
 from perdure.settings import Settings
-from perdure.store.database import Database
+from perdure.store.database import Database, SpaceTransaction
 from perdure.store.families import StoredFamily
-from perdure.store.spaces import SpaceRow, SpaceState
+from perdure.store.memories import sample_vectors
+from perdure.store.spaces import SpaceRow, SpaceState, read_state
+
+SAMPLE = 64
+"""Memories whose pairs are compared to calibrate a family: 2,016 pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +47,28 @@ class Resources:
             f" the embedder now configured is {self.family.name!r}.",
             hint="Configure the embedder that the space was made with, or use a new space.",
         )
+
+
+async def calibration_of(tx: SpaceTransaction, resources: Resources, space: SpaceRow) -> Calibration | None:
+    """The calibration that ships with the family, or one from random pairs of the space's memories.
+
+    The latter is remembered and made again when the space has doubled. None while the space holds too few memories to
+    tell, and then cosines are taken as they are.
+    """
+    if resources.embedder.calibration is not None:
+        return resources.embedder.calibration
+    state = await read_state(tx)
+    memories = state.memories if state else 0
+    known = resources.calibrations.get(space.id)
+    if known is not None and memories < 2 * known[0]:
+        return known[1]
+    vectors = await sample_vectors(tx, resources.family.id, SAMPLE)
+    if not vectors:
+        return None
+    matrix = np.stack(vectors)
+    pairs = (matrix @ matrix.T)[np.triu_indices(len(matrix), 1)]
+    if len(pairs) < MIN_PAIRS:
+        return None
+    found = calibrate([float(min(1.0, max(-1.0, cosine))) for cosine in pairs])
+    resources.calibrations[space.id] = (memories, found)
+    return found

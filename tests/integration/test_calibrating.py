@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perdure import Space
-from perdure.recall.calibrating import calibration_of
+from perdure.resources import calibration_of
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
 

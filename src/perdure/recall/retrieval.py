@@ -8,8 +8,7 @@ import numpy as np
 
 from perdure.embedding import Calibration
 from perdure.errors import InvalidInput
-from perdure.recall.calibrating import calibration_of
-from perdure.resources import Resources
+from perdure.resources import Resources, calibration_of
 from perdure.rules.profiles import PROFILES
 from perdure.rules.ranking import RankingProfile
 from perdure.store.database import SpaceTransaction
