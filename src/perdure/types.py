@@ -8,6 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from perdure.errors import InvalidInput
+
 
 class MemoryType(StrEnum):
     """What kind of memory a row is. Identity and reflection are hidden from general retrieval."""
@@ -68,7 +70,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class StoredMemory:
-    """A row of the stream as a caller sees it. Times are in UTC; `score` fields live in `Hit`, not here."""
+    """A row of the stream as a caller sees it. Times are in UTC; `score` fields live in `Hit`, not here.
+
+    `conflicts_with` are memories that say otherwise and that this one, less trusted, could not supersede.
+    """
 
     space: str
     id: int
@@ -94,6 +99,7 @@ class StoredMemory:
     superseded_at: datetime | None = None
     superseded_reason: str | None = None
     related_ids: tuple[int, ...] = ()
+    conflicts_with: tuple[int, ...] = ()
     chunk_of: int | None = None
     chunk_no: int = 0
     last_retrieved_at: datetime | None = None
@@ -251,10 +257,14 @@ class SourceItem:
 
 @dataclass(frozen=True, slots=True)
 class SourceBatch:
-    """Items of a source in its order, and where to go on after them: JSON that only the source understands."""
+    """Items of a source in its order, and where to go on after them: JSON that only the source understands.
+
+    `refused` says what stood among them and could not be read; it isn't met again after the checkpoint.
+    """
 
     items: tuple[SourceItem, ...]
     checkpoint: Mapping[str, object] | None = None
+    refused: tuple[InvalidInput, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

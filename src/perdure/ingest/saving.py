@@ -14,8 +14,9 @@ from perdure.ingest.keys import stored_postings
 from perdure.ingest.outcomes import outcome_to_data
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
-from perdure.store.changes import change, change_text, erase, pin, write_history
+from perdure.store.changes import change, change_text, pin, write_history
 from perdure.store.database import SpaceTransaction, Transaction
+from perdure.store.erasing import erase
 from perdure.store.memories import MemoryRow, find_duplicates, read_rows, siblings
 from perdure.store.queue import remember_operation, set_outcome
 from perdure.store.spaces import SpaceRow, lock_space

@@ -1,4 +1,4 @@
-"""Changing what is stored: history first, then the new state; and erasure, which leaves nothing.
+"""Changing what is stored: history first, then the new state; erasing.py has what leaves nothing.
 
 All of it needs the space's lock (`spaces.lock_space`).
 """
@@ -6,24 +6,29 @@ All of it needs the space's lock (`spaces.lock_space`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from psycopg.types.json import Jsonb
 
+from perdure.errors import Conflict
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import (
     MemoryRow,
     NewMemory,
     NewText,
     add_evidence,
+    chunk_ids,
     chunk_sketches,
     delete_vectors,
+    find_duplicates,
     insert_vectors,
     read_rows,
 )
 from perdure.store.postings import Postings, add_facets, delete_postings, insert_postings
-from perdure.store.sketches import signature
-from perdure.text import fold
+from perdure.store.postings import add_entities as add_entity_postings
+from perdure.store.sketches import entity_position, mask, signature
+from perdure.text import entity_key, fold
 
 CHANGE_MEMORY: Final = """
     UPDATE memories
@@ -80,23 +85,57 @@ READ_HISTORY: Final = """
     FROM memory_history WHERE space_id = %(space_id)s AND memory_id = %(id)s ORDER BY id
 """
 
-# Erasure. What points at the erased rows is cleared first: no foreign key sets anything to null by itself. What an
-# erased row had superseded stays a tombstone (superseded_at), or an outdated value would come back to life.
-CLEAR_SUPERSEDED_BY: Final = """
-    UPDATE memory_state SET superseded_by = NULL
-    WHERE space_id = %(space_id)s AND superseded_by = ANY(%(ids)s)
+SUPERSEDE: Final = """
+    UPDATE memory_state SET superseded_by = %(new_id)s, superseded_at = %(at)s
+    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND superseded_at IS NULL
+    RETURNING memory_id
 """
 
-SET_RELATED: Final = """
-    UPDATE memories SET related_ids = %(related_ids)s WHERE space_id = %(space_id)s AND id = %(id)s
+RESTORE: Final = """
+    UPDATE memory_state SET superseded_by = NULL, superseded_at = NULL
+    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND superseded_at IS NOT NULL
+    RETURNING memory_id
 """
 
-DELETE_HISTORY: Final = """
-    DELETE FROM memory_history WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s)
+SET_REASON: Final = """
+    UPDATE memories SET superseded_reason = %(reason)s WHERE space_id = %(space_id)s AND id = ANY(%(ids)s)
 """
 
-DELETE_MEMORIES: Final = """
-    DELETE FROM memories WHERE space_id = %(space_id)s AND id = ANY(%(ids)s)
+READ_HASHES: Final = """
+    SELECT memory_id, audience, content_hash
+    FROM memory_state
+    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND content_hash IS NOT NULL
+"""
+
+# The gain of 0..1 closes that share of what is missing to 10, from whatever the salience is by now.
+APPLY_QUALITY: Final = """
+    UPDATE memory_state
+    SET salience = least(10, salience + %(gain)s::double precision * (1 - salience / 10)),
+        confidence = %(confidence)s::real, quality_at = %(now)s
+    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND quality_at IS NULL
+"""
+
+LOWER_SALIENCE: Final = """
+    UPDATE memory_state SET salience = greatest(1, %(salience)s::real)
+    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND salience > greatest(1, %(salience)s::real)
+    RETURNING memory_id
+"""
+
+SET_MADE_BY: Final = """
+    UPDATE memories SET made_by = %(made_by)s WHERE space_id = %(space_id)s AND id = ANY(%(ids)s)
+"""
+
+SET_ENTITIES: Final = """
+    UPDATE memories SET entities = %(entities)s WHERE space_id = %(space_id)s AND id = %(id)s
+"""
+
+ADD_TO_SIGNATURE: Final = """
+    UPDATE memory_state SET signature = signature | %(mask)s::bit(512)
+    WHERE space_id = %(space_id)s AND memory_id = %(id)s
+"""
+
+SET_CONFLICTS: Final = """
+    UPDATE memories SET conflicts_with = %(conflicts_with)s::bigint[] WHERE space_id = %(space_id)s AND id = %(id)s
 """
 
 
@@ -209,17 +248,117 @@ async def merge_into(tx: SpaceTransaction, rows: Sequence[MemoryRow], text: NewT
     await add_evidence(tx, [(row.memory.id, item) for row in rows for item in first.evidence])
 
 
-async def erase(tx: SpaceTransaction, rows: Sequence[MemoryRow], postings: Sequence[Postings]) -> None:
-    """Removes memories with everything that holds their words: postings, vectors, evidence, history. Irreversible.
+async def supersede(
+    tx: SpaceTransaction,
+    olds: Sequence[MemoryRow],
+    new_id: int | None,
+    *,
+    reason: str,
+    changed_by: str,
+    at: datetime,
+) -> int:
+    """Makes tombstones of live memories, with all chunks of their texts; what is one already stays as it is.
 
-    Needs the space's lock.
+    Args:
+        olds: any chunk of each text.
+        new_id: the memory that says what is true instead; None closes them without a successor.
+        reason: kept with the tombstone.
+        changed_by: who decided, for the history.
+        at: when they ceased to count.
+
+    Returns:
+        How many rows changed: 0 if nothing was live any more.
     """
-    ids = [row.memory.id for row in rows]
-    await delete_postings(tx, postings)
-    await tx.execute(CLEAR_SUPERSEDED_BY, {"ids": ids})
-    partners = sorted({partner for row in rows for partner in row.memory.related_ids} - set(ids))
-    for partner in (await read_rows(tx, "", partners)).values():
-        kept = [related for related in partner.memory.related_ids if related not in ids]
-        await tx.execute(SET_RELATED, {"id": partner.memory.id, "related_ids": kept})
-    await tx.execute(DELETE_HISTORY, {"ids": ids})
-    await tx.execute(DELETE_MEMORIES, {"ids": ids})
+    rows = await _whole_texts(tx, olds)
+    if new_id in rows:
+        raise ValueError(f"memory {new_id} can't supersede itself")
+    params = {"ids": sorted(rows), "new_id": new_id, "at": at}
+    changed = sorted(row["memory_id"] for row in await tx.fetch_all(SUPERSEDE, params))
+    await tx.execute(SET_REASON, {"ids": changed, "reason": reason})
+    for memory_id in changed:
+        await write_history(tx, rows[memory_id], "supersede", changed_by, reason)
+    return len(changed)
+
+
+async def restore(tx: SpaceTransaction, rows: Sequence[MemoryRow], changed_by: str) -> int:
+    """Brings superseded texts back, all their chunks; what is live stays as it is. Returns how many rows changed.
+
+    Raises:
+        Conflict: another live memory holds the same text.
+    """
+    whole = await _whole_texts(tx, rows)
+    dead = {memory_id for memory_id, row in whole.items() if row.memory.superseded_at is not None}
+    hashes = await tx.fetch_all(READ_HASHES, {"ids": sorted(dead)})
+    keys = {row["memory_id"]: (row["audience"], bytes(row["content_hash"])) for row in hashes}
+    taken = await find_duplicates(tx, list(keys.values()))
+    for memory_id, key in sorted(keys.items()):
+        twin = taken.setdefault(key, memory_id)
+        if twin != memory_id:
+            raise Conflict(
+                f"Memory {twin} holds the same text as {memory_id}.", hint=f"Use {twin}, or forget it first."
+            )
+    changed = sorted(row["memory_id"] for row in await tx.fetch_all(RESTORE, {"ids": sorted(dead)}))
+    await tx.execute(SET_REASON, {"ids": changed, "reason": None})
+    for memory_id in changed:
+        await write_history(tx, whole[memory_id], "restore", changed_by)
+    return len(changed)
+
+
+async def apply_quality(
+    tx: SpaceTransaction, ids: Sequence[int], specificity: float, uniqueness: float, confidence: float
+) -> int:
+    """Raises the salience that memories have by now, once per memory; returns how many were raised.
+
+    All three scores are 0..1. `salience += (specificity + uniqueness)/2 * (1 - salience/10)`: the mission's.
+    """
+    gain = (specificity + uniqueness) / 2
+    return await tx.execute(APPLY_QUALITY, {"ids": list(ids), "gain": gain, "confidence": confidence})
+
+
+async def lower_salience(
+    tx: SpaceTransaction, rows: Sequence[MemoryRow], salience: float, *, made_by: str, changed_by: str
+) -> int:
+    """A later judgement found texts worth less: their salience falls to it, and never rises; all chunks of them.
+
+    `made_by` is who judged them now. Returns how many rows fell.
+    """
+    whole = await _whole_texts(tx, rows)
+    params = {"ids": sorted(whole), "salience": salience}
+    fallen = sorted(row["memory_id"] for row in await tx.fetch_all(LOWER_SALIENCE, params))
+    await tx.execute(SET_MADE_BY, {"ids": sorted(whole), "made_by": made_by})
+    for memory_id in fallen:
+        await write_history(tx, whole[memory_id], "lower", changed_by)
+    return len(fallen)
+
+
+async def add_entities(
+    tx: SpaceTransaction, row: MemoryRow, entities: Sequence[str], changed_by: str = "quality"
+) -> None:
+    """Unites a memory's entities with these; what it is found by follows. `row` was read in this transaction."""
+    memory = row.memory
+    known = {entity_key(entity) for entity in memory.entities}
+    added: dict[str, str] = {}
+    for entity in entities:
+        key = entity_key(entity)
+        if key and key not in known:
+            added.setdefault(key, entity)
+    if not added:
+        return
+    await write_history(tx, row, "entities", changed_by)
+    await tx.execute(SET_ENTITIES, {"id": memory.id, "entities": [*memory.entities, *added.values()]})
+    await tx.execute(ADD_TO_SIGNATURE, {"id": memory.id, "mask": mask(map(entity_position, added))})
+    await add_entity_postings(tx, memory.id, list(added))
+
+
+async def flag_conflict(tx: SpaceTransaction, memory_id: int, ids: Sequence[int]) -> None:
+    """Keeps that these memories say otherwise than this one, which may not supersede them."""
+    row = (await read_rows(tx, "", [memory_id]))[memory_id]
+    conflicts = sorted({*row.memory.conflicts_with, *ids} - {memory_id})
+    await tx.execute(SET_CONFLICTS, {"id": memory_id, "conflicts_with": conflicts})
+
+
+async def _whole_texts(tx: SpaceTransaction, rows: Sequence[MemoryRow]) -> dict[int, MemoryRow]:
+    """All chunks of the texts that these rows belong to, as they are now."""
+    roots = sorted({row.memory.chunk_of or row.memory.id for row in rows})
+    space = rows[0].memory.space if rows else ""
+    return await read_rows(tx, space, await chunk_ids(tx, roots))

@@ -96,8 +96,9 @@ FIND_BY_EVIDENCE: Final = """
 READ_MEMORIES: Final = """
     SELECT m.id, m.summary, m.search_text, m.tags, m.entities, m.source, m.trust, m.speaker, m.conversation_id,
            m.language, m.metadata, m.chunk_of, m.chunk_no, m.related_ids, m.superseded_reason,
-           s.memory_type, s.audience, s.salience, s.usefulness_score, s.confidence, s.retrieval_count, s.pinned,
-           s.term_count, s.created_at, s.source_date, s.last_retrieved_at, s.superseded_by, s.superseded_at
+           m.conflicts_with, s.memory_type, s.audience, s.salience, s.usefulness_score, s.confidence,
+           s.retrieval_count, s.pinned, s.term_count, s.created_at,
+           s.source_date, s.last_retrieved_at, s.superseded_by, s.superseded_at
     FROM memories m
     JOIN memory_state s ON s.space_id = m.space_id AND s.memory_id = m.id
     WHERE m.space_id = %(space_id)s AND s.space_id = %(space_id)s AND m.id = ANY(%(ids)s)
@@ -371,6 +372,7 @@ def _stored(space: str, row: Mapping[str, Any]) -> StoredMemory:
         superseded_at=row["superseded_at"],
         superseded_reason=row["superseded_reason"],
         related_ids=tuple(row["related_ids"]),
+        conflicts_with=tuple(row["conflicts_with"]),
         chunk_of=row["chunk_of"],
         chunk_no=row["chunk_no"],
         last_retrieved_at=row["last_retrieved_at"],

@@ -39,6 +39,13 @@ ADD_FACETS: Final = """
     RETURNING key
 """
 
+ADD_ENTITIES: Final = """
+    INSERT INTO memory_entities (space_id, key, memory_id)
+    SELECT %(space_id)s, t.key, %(memory_id)s FROM unnest(%(keys)s::text[]) AS t (key)
+    ON CONFLICT DO NOTHING
+    RETURNING key
+"""
+
 DELETE_TERMS: Final = """
     DELETE FROM memory_terms p
     USING unnest(%(terms)s::text[], %(memory_ids)s::bigint[]) AS t (term, memory_id)
@@ -108,9 +115,12 @@ async def insert_postings(tx: SpaceTransaction, postings: Sequence[Postings]) ->
 
 async def add_facets(tx: SpaceTransaction, memory_id: int, keys: Sequence[str]) -> None:
     """Adds facets to a memory that may have some of them; the caller holds the space's lock."""
-    new = [row["key"] for row in await tx.fetch_all(ADD_FACETS, {"memory_id": memory_id, "keys": sorted(set(keys))})]
-    if new:
-        await tx.execute(ADD_COUNTS, {"kinds": ["facet"] * len(new), "keys": sorted(new), "ns": [1] * len(new)})
+    await _add(tx, ADD_FACETS, "facet", memory_id, keys)
+
+
+async def add_entities(tx: SpaceTransaction, memory_id: int, keys: Sequence[str]) -> None:
+    """Adds entity keys to a memory that may have some of them; the caller holds the space's lock."""
+    await _add(tx, ADD_ENTITIES, "entity", memory_id, keys)
 
 
 async def delete_postings(tx: SpaceTransaction, postings: Sequence[Postings]) -> None:
@@ -122,6 +132,12 @@ async def delete_postings(tx: SpaceTransaction, postings: Sequence[Postings]) ->
     await _keyed(tx, DELETE_ENTITIES, [(key, p.memory_id) for p in postings for key in p.entities])
     await _keyed(tx, DELETE_FACETS, [(key, p.memory_id) for p in postings for key in p.facets])
     await _count(tx, postings, -1)
+
+
+async def _add(tx: SpaceTransaction, statement: LiteralString, kind: str, memory_id: int, keys: Sequence[str]) -> None:
+    new = [row["key"] for row in await tx.fetch_all(statement, {"memory_id": memory_id, "keys": sorted(set(keys))})]
+    if new:
+        await tx.execute(ADD_COUNTS, {"kinds": [kind] * len(new), "keys": sorted(new), "ns": [1] * len(new)})
 
 
 async def _keyed(tx: SpaceTransaction, statement: LiteralString, rows: Sequence[tuple[str, int]]) -> None:

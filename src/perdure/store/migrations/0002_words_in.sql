@@ -97,7 +97,7 @@ ALTER TABLE memory_state ADD COLUMN quality_at timestamptz;
 -- Erasure asks who names an erased row, and hardly any row names one.
 CREATE INDEX memories_conflicts ON memories (space_id, id) WHERE conflicts_with <> '{}';
 
-COMMENT ON COLUMN memories.conflicts_with IS 'memories that say otherwise and that this one could not supersede, or was';
+COMMENT ON COLUMN memories.conflicts_with IS 'memories that say otherwise, of which neither could supersede the other';
 COMMENT ON COLUMN memory_state.quality_at IS 'when quality was scored: once per memory';
 
 -- A newer revision of a mail or an event finds what the earlier one left.

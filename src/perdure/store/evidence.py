@@ -1,0 +1,93 @@
+"""From evidence back to memories: what a mail or an event left, how new a truth is, what was kept as it was said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from perdure.store.database import SpaceTransaction
+from perdure.store.memories import MemoryRow, chunk_ids, read_rows
+
+MEMORIES_FROM: Final = """
+    SELECT DISTINCT coalesce(m.chunk_of, m.id) AS root
+    FROM memory_evidence e
+    JOIN memories m ON m.space_id = %(space_id)s AND m.id = e.memory_id
+    JOIN memory_state s ON s.space_id = %(space_id)s AND s.memory_id = e.memory_id
+    WHERE e.space_id = %(space_id)s AND e.external_id = %(external_id)s AND e.kind = %(kind)s
+      AND s.superseded_at IS NULL
+    ORDER BY 1
+"""
+
+LAST_OBSERVED: Final = """
+    SELECT memory_id, max(observed_at) AS observed_at
+    FROM memory_evidence
+    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND observed_at IS NOT NULL
+    GROUP BY memory_id
+"""
+
+# A text that was said again has the evidence of several exchanges: it belongs to the first. What waits to be judged
+# already, or was given up, isn't found again.
+FIND_VERBATIM: Final = """
+    WITH taken AS MATERIALIZED (
+        SELECT q.payload ->> 'operation_id' AS operation_id
+        FROM pending_triage q WHERE q.space_id = %(space_id)s AND q.payload -> 'replaces' IS NOT NULL
+        UNION
+        SELECT f.context -> 'payload' ->> 'operation_id'
+        FROM failed_operations f
+        WHERE f.space_id = %(space_id)s AND f.context -> 'payload' -> 'replaces' IS NOT NULL
+    ),
+    told AS MATERIALIZED (
+        SELECT DISTINCT ON (e.memory_id) e.memory_id, e.external_id AS operation_id
+        FROM memories m
+        JOIN memory_state s ON s.space_id = %(space_id)s AND s.memory_id = m.id
+        JOIN memory_evidence e ON e.space_id = %(space_id)s AND e.memory_id = m.id
+        WHERE m.space_id = %(space_id)s AND m.made_by = %(made_by)s AND m.chunk_of IS NULL
+          AND s.superseded_at IS NULL AND e.kind = 'exchange'
+        ORDER BY e.memory_id, e.id
+    )
+    SELECT t.operation_id, array_agg(t.memory_id ORDER BY t.memory_id) AS roots
+    FROM told t
+    WHERE t.operation_id NOT IN (SELECT k.operation_id FROM taken k WHERE k.operation_id IS NOT NULL)
+    GROUP BY t.operation_id
+    ORDER BY min(t.memory_id)
+    LIMIT %(limit)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class VerbatimExchange:
+    """An exchange that was kept as it was said: its texts in order, each as its chunks."""
+
+    operation_id: str
+    texts: tuple[tuple[MemoryRow, ...], ...]
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """All memories it became."""
+        return tuple(row.memory.id for text in self.texts for row in text)
+
+
+async def memories_from(tx: SpaceTransaction, kind: str, external_id: str) -> list[int]:
+    """The live memories that rest on this evidence, each text by its first chunk; whoever may see them."""
+    rows = await tx.fetch_all(MEMORIES_FROM, {"kind": kind, "external_id": external_id})
+    return [row["root"] for row in rows]
+
+
+async def last_observed(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, datetime]:
+    """When each memory was observed last: a truth that was told again is as new as that. Of those with evidence."""
+    return {row["memory_id"]: row["observed_at"] for row in await tx.fetch_all(LAST_OBSERVED, {"ids": list(ids)})}
+
+
+async def verbatim_exchanges(
+    tx: SpaceTransaction, made_by: str, limit: int, *, space: str = ""
+) -> list[VerbatimExchange]:
+    """The oldest exchanges that were kept as they were said, live, and are not in the queue again; whole ones."""
+    found = await tx.fetch_all(FIND_VERBATIM, {"made_by": made_by, "limit": limit})
+    roots = [root for row in found for root in row["roots"]]
+    rows = await read_rows(tx, space, await chunk_ids(tx, roots))
+    texts: dict[int, list[MemoryRow]] = {}
+    for _, row in sorted(rows.items()):
+        texts.setdefault(row.memory.chunk_of or row.memory.id, []).append(row)
+    return [VerbatimExchange(row["operation_id"], tuple(tuple(texts[root]) for root in row["roots"])) for row in found]
