@@ -15,6 +15,8 @@ export TOKENIZERS_PARALLELISM ?= false
 
 PYTHON ?=
 SIZE ?= M
+# Processes that run the slow tests, each with a PostgreSQL of its own.
+WORKERS ?= 2
 RUN := .venv/bin/python
 PIP := $(RUN) -m pip install --quiet --quiet --no-input --no-compile
 
@@ -32,13 +34,14 @@ demo: demo-env  ## see it work: import a conversation, ask ten questions (under 
 	@.venv/bin/perdure demo
 
 test: test-env  ## run the tests, except the long ones; rules/ must be covered to the last branch
-	@$(RUN) -m coverage run -m pytest
-	@$(RUN) -m coverage report --skip-covered --format=total | sed 's/^/total coverage (branches counted): /; s/$$/ %/'
+	@$(RUN) -m coverage run -m pytest tests/unit
 	@$(RUN) -m coverage report --include='src/perdure/rules/*' --fail-under=100
+	@$(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --ignore tests/unit tests
 
 test-long: test-env  ## run every test
-	@$(RUN) -m coverage run -m pytest -m ''
+	@$(RUN) -m coverage run -m pytest -m '' tests/unit
 	@$(RUN) -m coverage report --include='src/perdure/rules/*' --fail-under=100
+	@$(RUN) -m pytest -m '' --ignore tests/unit tests
 
 bench: test-env  ## measure speed: SIZE=S takes two minutes, M (the default) ten, L half an hour
 	@$(RUN) -m benchmarks --size $(SIZE) $(BENCH_ARGS)
