@@ -8,14 +8,24 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from perdure.errors import ConfigurationError, shown
 
 PREFIX = "PERDURE_"
+
+ModelDialect = Literal["auto", "llamacpp", "vllm", "ollama", "openai"]
+
+
+def _none(value: object) -> object:
+    return None if value == "none" else value
+
+
+Budget = Annotated[int | None, Field(ge=0), BeforeValidator(_none)]
+"""A daily limit; `none` is no limit."""
 
 
 class Settings(BaseSettings):
@@ -46,6 +56,26 @@ class Settings(BaseSettings):
     embedder_key: SecretStr | None = None
     embedder_dimensions: int | None = Field(default=None, ge=1, le=16000)
     embedder_timeout_s: float = Field(default=10.0, gt=0, le=600)
+
+    thinker_url: str | None = None
+    """Base URL of the large model's OpenAI-compatible endpoint; None leaves the role out."""
+    thinker_model: str | None = None
+    """None takes the model that the server lists."""
+    thinker_key: SecretStr | None = None
+    thinker_slots: int = Field(default=1, ge=1, le=64)
+    """Requests at a time."""
+    thinker_dialect: ModelDialect = "auto"
+    subagent_url: str | None = None
+    """The same for the small model; both roles may name one endpoint, which they then share."""
+    subagent_model: str | None = None
+    subagent_key: SecretStr | None = None
+    subagent_slots: int = Field(default=3, ge=1, le=64)
+    subagent_dialect: ModelDialect = "auto"
+    model_patience: float = Field(default=1.0, ge=0.1, le=100)
+    """Multiplies the deadlines of background calls (docs/models.md has them)."""
+    daily_call_budget: Budget = 2000
+    """Background requests per space and day (UTC); work beyond waits for the next day."""
+    daily_token_budget: Budget = 2_000_000
 
     max_chunk_bytes: int = Field(
         default=1200, ge=64, le=4000, validation_alias=AliasChoices(f"{PREFIX}MAX_CHUNK_BYTES", "MAX_CHUNK_BYTES")
