@@ -9,6 +9,7 @@ import numpy as np
 
 from perdure.embedding import MIN_PAIRS, Calibration, Embedder, NoiseLevel, calibrate
 from perdure.errors import FamilyMismatch
+from perdure.llm import Models
 from perdure.settings import Settings
 from perdure.store.database import Database, SpaceTransaction
 from perdure.store.families import StoredFamily
@@ -31,6 +32,8 @@ class Resources:
     """How near a memory must be to a query to be worth injecting."""
     family_names: Mapping[int, str]
     """Names of the families that this database knows."""
+    models: Models = field(default_factory=Models.none)
+    """The language models; `models.can(site)` says what they can be asked."""
     calibrations: dict[int, tuple[int, Calibration]] = field(default_factory=dict)
     """For a family without a shipped calibration: by space, the one told from so many of its memories."""
 

@@ -1,58 +1,105 @@
-"""Draining the queue: claimed exchanges become memories, in order of capture, exactly once.
+"""Draining the queues: claimed work becomes memories, in order, exactly once.
 
-Without a language model the route is verbatim: what was said is kept as it was said. No embedding call happens inside a
-transaction; a row leaves the queue in the very transaction that stores its memories.
+Each queue is a lane with as many jobs at a time as the model behind it has slots; without a model exchanges are taken
+in batches and kept verbatim. No model and no embedder is called inside a transaction; a row leaves its queue in the
+very transaction that stores what became of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Final
 
-from perdure.errors import DatabaseUnavailable, EmbeddingUnavailable, FamilyMismatch, PerdureError
-from perdure.ingest.drafts import Draft, prepare
-from perdure.ingest.writing import write_texts
+from perdure.errors import DatabaseUnavailable, without_words
+from perdure.ingest.domains import DOMAINS
+from perdure.ingest.settling import Contended, LeaseLost, Settling, outage_of
+from perdure.ingest.triage import triage_and_save
+from perdure.ingest.verbatim import keep_verbatim
+from perdure.ingest.work import Handler
+from perdure.llm import Ledger
 from perdure.resources import Resources
-from perdure.rules.backoff import retry_delay_s
 from perdure.store.database import SpaceTransaction
-from perdure.store.failed import record_failure
-from perdure.store.memories import NewText
-from perdure.store.queue import Queue, QueuedWork, backlog, claim, finish, retry_later
+from perdure.store.queue import Queue, QueuedWork, backlog, claim, renew
 from perdure.store.spaces import SpaceRow, lock_space
-from perdure.text import ASSISTANT, has_letter_or_digit
-from perdure.types import Evidence, Trust
+from perdure.store.usage import used_today
+from perdure.types import Outcome
 
-BATCH = 32
-OUTAGE_PAUSE = timedelta(seconds=15)
-LET_GO_S = 0.5
-"""How long a cancelled drain tries to give its rows back; below the time that the worker leaves it."""
-CANCELLED = "the drain was cancelled"
-VERBATIM = "verbatim-1"
+BATCH: Final = 32
+"""Rows kept verbatim in one transaction."""
+RENEWALS: Final = 3
+"""How often a lease is renewed in the time it lasts."""
+ABANDON_S: Final = 0.4
+"""How long a cancelled drain waits for its jobs to end; with what giving back takes below the worker's patience."""
+WAITS_FOR_EARLIER: Final = "waits for an earlier exchange of its conversation"
+
+HANDLERS: Final[Mapping[str, Handler]] = {
+    "conversation": triage_and_save,
+    "email": triage_and_save,
+    "calendar": triage_and_save,
+}
+SITES: Final[Mapping[Queue, tuple[str, ...]]] = {
+    Queue.TRIAGE: ("triage",),
+    Queue.DISTILLATION: ("distillation",),
+    Queue.FOLLOWUP: ("quality", "contradiction", "transition"),
+}
+"""What a queue's work asks; the first one a model is configured for says how much of it runs at a time."""
 
 log = logging.getLogger("perdure.ingest")
 
 
 @dataclass(frozen=True, slots=True)
 class DrainReport:
-    """What one drain did: exchanges stored, moved to failed_operations, and still waiting (backing off or leased)."""
+    """What one drain did.
+
+    `done` are exchanges, mails, events, texts and archives worked off, `failed` went to failed_operations, `waiting`
+    back off or are leased. `followed_up` are questions about stored memories (quality, transition) that were settled.
+    `outcomes` counts what became of it all, by status (`stored`, `merged`, `superseded`, `nothing`).
+    """
 
     done: int
     failed: int
     waiting: int
     outage: str | None = None
+    followed_up: int = 0
+    outcomes: Mapping[str, int] = field(default_factory=dict)
 
 
-class LeaseLost(PerdureError):
-    """Another worker took the row over; this one's work on it is rolled back."""
+@dataclass(slots=True)
+class _Tally:
+    """What was done so far."""
 
-    code = "lease_lost"
+    done: int = 0
+    failed: int = 0
+    followed_up: int = 0
+    outage: str | None = None
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    def count(self, works: Sequence[QueuedWork], outcomes: Sequence[Outcome]) -> None:
+        follow_ups = sum(work.queue is Queue.FOLLOWUP for work in works)
+        self.done += len(works) - follow_ups
+        self.followed_up += follow_ups
+        self.outcomes.update(outcome.status for outcome in outcomes)
 
 
-class Outage(Exception):
-    """Something outside did not answer: the rows wait and no attempt is used up."""
+@dataclass(slots=True)
+class _Lane:
+    """One queue: how many jobs run at a time, how many rows each takes, and whether any more are begun."""
+
+    queue: Queue
+    jobs: int
+    rows: int
+    asks: bool
+    running: int = 0
+    open: bool = True
+
+    @property
+    def free(self) -> int:
+        return self.jobs - self.running if self.open else 0
 
 
 async def drain_pending_triage(
@@ -64,178 +111,212 @@ async def drain_pending_triage(
     most: int | None = None,
     until: float | None = None,
 ) -> DrainReport:
-    """Drains what is due in one space, batch by batch, until nothing due is left or `most` rows were taken.
+    """Drains what is due in one space, all queues, until nothing due is left or `most` rows were taken.
 
     Args:
-        resources: the opened database, embedder and settings.
+        resources: the opened database, embedder, models and settings.
         space: the space to drain.
         holder: the name of this worker in leases; unique per worker.
         jitter: 0..1, spreads retries.
         most: stop after about this many rows, so that other spaces get their share; None for all.
-        until: begin no batch after this time of the clock's `monotonic`; None for no end. The first one is always done.
+        until: begin no job after this time of the clock's `monotonic`; None for no end. The first ones are always done.
 
     Raises:
         DatabaseUnavailable: the database went away; leases run out and the rows are taken up again.
     """
-    done = failed = 0
-    outage: str | None = None
-    clock = resources.database.clock
-    late = False
-    while outage is None and not late and (most is None or done + failed < most):
-        rows = await _claim(resources, space, holder)
-        if not rows:
-            break
+    drain = _Drain(resources, space, Settling(resources, space, holder, jitter), most, until)
+    return await drain.run()
+
+
+def _lane(resources: Resources, queue: Queue) -> _Lane:
+    models = resources.models
+    asked = [site for site in SITES[queue] if models.can(site)]
+    if queue is Queue.TRIAGE and not asked:
+        return _Lane(queue, jobs=1, rows=BATCH, asks=False)
+    return _Lane(queue, jobs=max((models.slots(site) for site in asked), default=1), rows=1, asks=bool(asked))
+
+
+class _Drain:
+    """The jobs of one drain, side by side; rows of one conversation follow each other."""
+
+    def __init__(
+        self, resources: Resources, space: SpaceRow, settling: Settling, most: int | None, until: float | None
+    ) -> None:
+        self._resources = resources
+        self._space = space
+        self._settling = settling
+        self._most = most
+        self._until = until
+        self._tally = _Tally()
+        self._taken = 0
+        self._spent: str | None = None
+        self._lanes = [_lane(resources, queue) for queue in Queue]
+        self._jobs: dict[asyncio.Task[None], tuple[_Lane, list[QueuedWork]]] = {}
+
+    async def run(self) -> DrainReport:
+        renewing = asyncio.create_task(self._renew(), name="perdure-leases")
         try:
-            finished, gave_up = await _settle(resources, space, holder, rows, jitter)
-            done, failed = done + finished, failed + gave_up
-        except Outage as error:
-            outage = str(error)
-            await _give_back(resources, space, holder, rows, outage)
-        except asyncio.CancelledError:
-            await _let_go(resources, space, holder, rows)
+            while True:
+                await self._begin()
+                if not self._jobs:
+                    break
+                finished, _ = await asyncio.wait(self._jobs, return_when=asyncio.FIRST_COMPLETED)
+                for job in finished:
+                    lane, _ = self._jobs[job]
+                    lane.running -= 1
+                    job.result()
+                    del self._jobs[job]
+        except BaseException:
+            await self._abandon()
             raise
-        late = until is not None and clock.monotonic() >= until
+        finally:
+            renewing.cancel()
 
-    async def count(tx: SpaceTransaction) -> int:
-        return (await backlog(tx)).pending
+        async def count(tx: SpaceTransaction) -> int:
+            return (await backlog(tx)).pending
 
-    return DrainReport(done, failed, await resources.database.in_space(space.id, count), outage)
+        tally = self._tally
+        waiting = await self._resources.database.in_space(self._space.id, count)
+        outage = tally.outage or (self._spent if waiting else None)
+        outcomes = dict(sorted(tally.outcomes.items()))
+        return DrainReport(tally.done, tally.failed, waiting, outage, tally.followed_up, outcomes)
 
+    async def _begin(self) -> None:
+        """Claims for every lane what it has room for, in one transaction, and begins the jobs."""
+        late = self._until is not None and self._resources.database.clock.monotonic() >= self._until
+        if (self._taken and late) or (self._most is not None and self._taken >= self._most):
+            return
+        lanes = [lane for lane in self._lanes if lane.free]
+        if not lanes:
+            return
+        visibility = timedelta(seconds=self._resources.settings.lease_s)
 
-def verbatim_drafts(row: QueuedWork) -> list[Draft]:
-    """What an exchange says, kept as it was said: the user's words, the reply and each tool's answer."""
-    payload = row.payload
-    operation = str(payload["operation_id"])
+        async def take(tx: SpaceTransaction) -> tuple[str | None, list[tuple[_Lane, list[QueuedWork]]]]:
+            await lock_space(tx)
+            spent = await self._budget_spent(tx) if any(lane.asks for lane in lanes) else None
+            claimed: list[tuple[_Lane, list[QueuedWork]]] = []
+            for lane in lanes:
+                if lane.asks and spent is not None:
+                    continue
+                single = lane.rows == 1
+                rows = await claim(
+                    tx,
+                    lane.queue,
+                    self._settling.holder,
+                    limit=lane.free if single else lane.rows,
+                    visibility=visibility,
+                    heads=single,
+                )
+                jobs = [[row] for row in rows] if single else [rows]
+                claimed += [(lane, job) for job in jobs if job]
+            return spent, claimed
 
-    def draft(text: str, trust: Trust, speaker: str | None) -> Draft:
-        return Draft(
-            text=text,
-            source="conversation",
-            trust=trust,
-            source_date=row.occurred_at,
-            speaker=speaker,
-            audience=row.audience,
-            conversation_id=row.conversation_id or None,
-            made_by=VERBATIM,
-            # A tool answers, but it is nobody who said something.
-            evidence=(
-                Evidence("exchange", operation, None if trust is Trust.TOOL else speaker, row.occurred_at, text[:500]),
-            ),
-        )
+        self._spent, claimed = await self._resources.database.in_space(self._space.id, take, writer=True)
+        for lane, rows in claimed:
+            lane.running += 1
+            self._taken += len(rows)
+            self._jobs[asyncio.create_task(self._work_off(lane, rows))] = lane, rows
 
-    said = [
-        draft(payload["user"], Trust.USER, row.speaker),
-        draft(payload["assistant"], Trust.ASSISTANT, ASSISTANT),
-        *(draft(tool["content"], Trust.TOOL, tool["name"] or "tool") for tool in payload["tools"] if tool["ok"]),
-    ]
-    return [one for one in said if has_letter_or_digit(one.text)]
+    async def _budget_spent(self, tx: SpaceTransaction) -> str | None:
+        """Why no model may be asked any more today, if so."""
+        settings = self._resources.settings
+        used = await used_today(tx)
+        for limit, spent, what in (
+            (settings.daily_call_budget, used.calls, "calls"),
+            (settings.daily_token_budget, used.tokens, "tokens"),
+        ):
+            if limit is not None and spent >= limit:
+                return f"today's budget of {limit:,} background {what} is used up; the rest waits for midnight UTC"
+        return None
 
+    async def _work_off(self, lane: _Lane, rows: Sequence[QueuedWork]) -> None:
+        """Works off the rows of one job: several are kept verbatim together or, if that fails, one by one.
 
-async def _claim(resources: Resources, space: SpaceRow, holder: str) -> list[QueuedWork]:
-    async def take(tx: SpaceTransaction) -> list[QueuedWork]:
-        await lock_space(tx)
-        return await claim(
-            tx, Queue.TRIAGE, holder, limit=BATCH, visibility=timedelta(seconds=resources.settings.lease_s)
-        )
-
-    return await resources.database.in_space(space.id, take, writer=True)
-
-
-async def _settle(
-    resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedWork], jitter: float
-) -> tuple[int, int]:
-    """Stores the rows together; if that fails, one by one, so that one bad row keeps only its conversation waiting."""
-    try:
-        await _store(resources, space, holder, rows)
-    except LeaseLost:
-        return 0, 0
-    except Exception as error:
-        _raise_outage(error)
-        log.info("a batch of %d exchanges failed (%s); trying them one by one", len(rows), type(error).__name__)
-    else:
-        return len(rows), 0
-
-    done = failed = 0
-    blocked: set[str] = set()
-    for row in rows:
-        # Exchanges that name no conversation don't follow each other.
-        if row.conversation_id and row.conversation_id in blocked:
-            await _give_back(resources, space, holder, [row], "waits for an earlier exchange of its conversation")
-            continue
-        try:
-            await _store(resources, space, holder, [row])
-            done += 1
-        except LeaseLost:
-            blocked.add(row.conversation_id)
-        except Exception as error:
-            _raise_outage(error)
-            if await _failed(resources, space, holder, row, error, jitter=jitter):
-                failed += 1
+        So one bad row keeps only its conversation waiting.
+        """
+        together = [row for row in rows if lane.rows > 1 and row.kind in DOMAINS]
+        if len(together) > 1:
+            ledger = Ledger()
+            try:
+                ready = await keep_verbatim(self._resources, self._space, together)
+                self._tally.count(together, await self._settling.finish(together, ready, ledger))
+            except LeaseLost:
+                return
+            except Exception as error:
+                outage = outage_of(error)
+                if outage is not None:
+                    await self._close(lane, rows, outage, ledger)
+                    return
+                log.info("%d rows failed together (%s); trying them one by one", len(together), type(error).__name__)
             else:
-                blocked.add(row.conversation_id)
-    return done, failed
+                rows = [row for row in rows if row not in together]
 
-
-async def _store(resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedWork]) -> None:
-    drafts = [draft for row in rows for draft in verbatim_drafts(row)]
-    texts: list[NewText] = []
-    if drafts:
-        texts = await prepare(drafts, resources.embedder, resources.settings.max_chunk_bytes)
-
-    async def write(tx: SpaceTransaction) -> None:
-        await write_texts(tx, resources, space, texts)
+        blocked: set[str] = set()
         for row in rows:
-            if not await finish(tx, row, holder):
-                raise LeaseLost(f"The lease on exchange {row.id} ran out.")
+            if not lane.open:
+                await self._settling.give_back([row], self._tally.outage or WAITS_FOR_EARLIER)
+            elif row.conversation_id and row.conversation_id in blocked:
+                await self._settling.give_back([row], WAITS_FOR_EARLIER)
+            elif not await self._one(lane, row):
+                blocked.add(row.conversation_id)
 
-    await resources.database.in_space(space.id, write, writer=True)
-
-
-def _raise_outage(error: Exception) -> None:
-    if isinstance(error, DatabaseUnavailable):
-        raise error
-    if isinstance(error, EmbeddingUnavailable | FamilyMismatch):
-        raise Outage(str(error)) from error
-
-
-async def _failed(
-    resources: Resources, space: SpaceRow, holder: str, row: QueuedWork, error: Exception, *, jitter: float
-) -> bool:
-    """Counts a failed attempt; True if it was the last one and the row moved to failed_operations."""
-    attempts = row.attempts + 1
-    text = f"{type(error).__name__}: {error}"
-
-    async def write(tx: SpaceTransaction) -> bool:
-        if attempts < resources.settings.max_attempts:
-            later = tx.now + timedelta(seconds=retry_delay_s(attempts, jitter))
-            await retry_later(tx, row, holder, failed=True, not_before=later, error=text)
+    async def _one(self, lane: _Lane, work: QueuedWork) -> bool:
+        """Works off one row; False if it waits, and what follows it has to wait too."""
+        ledger = Ledger()
+        try:
+            if lane.rows > 1 and work.kind in DOMAINS:
+                ready = await keep_verbatim(self._resources, self._space, [work])
+            else:
+                ready = await HANDLERS[work.kind](self._resources, self._space, work, ledger)
+            self._tally.count([work], await self._settling.finish([work], ready, ledger))
+        except LeaseLost:
             return False
-        if await finish(tx, row, holder):
-            await record_failure(tx, row, text)
+        except Contended as error:
+            await self._settling.give_back([work], str(error), ledger)
+            return False
+        except Exception as error:
+            outage = outage_of(error)
+            if outage is not None:
+                await self._close(lane, [work], outage, ledger)
+                return False
+            log.info("%s %d failed: %s", work.kind, work.id, without_words(error))
+            if not await self._settling.fail(work, error, ledger):
+                return False
+            self._tally.failed += 1
         return True
 
-    return await resources.database.in_space(space.id, write)
+    async def _close(self, lane: _Lane, works: Sequence[QueuedWork], outage: str, ledger: Ledger) -> None:
+        """Something outside did not answer: the rows wait, and nothing more of this lane is begun."""
+        lane.open = False
+        self._tally.outage = self._tally.outage or outage
+        await self._settling.give_back(works, outage, ledger)
 
+    async def _renew(self) -> None:
+        """Keeps the leases of what is being worked on; a lease that can't be renewed runs out."""
+        lease_s = self._resources.settings.lease_s
 
-async def _let_go(resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedWork]) -> None:
-    """Ends the leases of a cancelled drain at once; a database that doesn't answer in time lets them run out."""
-    giving = asyncio.create_task(_give_back(resources, space, holder, rows, CANCELLED))
-    try:
-        done, _ = await asyncio.wait({giving}, timeout=LET_GO_S)
-    except asyncio.CancelledError:
-        giving.cancel()
-        raise
-    if not done:
-        giving.cancel()
-    elif giving.exception() is not None:
-        log.info("the leases of a cancelled drain run out by themselves")
+        async def write(tx: SpaceTransaction) -> None:
+            works = [work for _, rows in self._jobs.values() for work in rows]
+            await renew(tx, works, self._settling.holder, timedelta(seconds=lease_s))
 
+        while True:
+            await asyncio.sleep(lease_s / RENEWALS)
+            try:
+                await self._resources.database.in_space(self._space.id, write)
+            except DatabaseUnavailable as error:
+                log.info("leases are not renewed: %s", error.message)
 
-async def _give_back(resources: Resources, space: SpaceRow, holder: str, rows: Sequence[QueuedWork], why: str) -> None:
-    pause = timedelta(0) if why == CANCELLED else OUTAGE_PAUSE
-
-    async def write(tx: SpaceTransaction) -> None:
-        for row in rows:
-            await retry_later(tx, row, holder, failed=False, not_before=tx.now + pause, error=why)
-
-    await resources.database.in_space(space.id, write)
+    async def _abandon(self) -> None:
+        """Ends what still runs and gives its rows back; a query of a frozen database ends at the second cancelling."""
+        for job in self._jobs:
+            job.cancel()
+        rows = [work for _, held in self._jobs.values() for work in held]
+        try:
+            if self._jobs:
+                await asyncio.wait(self._jobs, timeout=ABANDON_S)
+            await self._settling.let_go(rows)
+        finally:
+            for job in self._jobs:
+                job.cancel()
+                if job.done() and not job.cancelled():
+                    job.exception()

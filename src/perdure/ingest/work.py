@@ -8,8 +8,10 @@ else, and leaves what it was given as it is.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from perdure.llm import Ledger
 from perdure.resources import Resources
@@ -18,6 +20,7 @@ from perdure.store.queue import QueuedWork
 from perdure.store.spaces import SpaceRow
 from perdure.types import Outcome
 
+T = TypeVar("T")
 ROUNDS = 5
 """How often what turned up meanwhile is judged before the work is given back, without an attempt."""
 
@@ -44,3 +47,14 @@ class Unjudged(Exception):
 
 Handler = Callable[[Resources, SpaceRow, QueuedWork, Ledger], Awaitable[Ready]]
 """Raises ModelUnavailable or EmbeddingUnavailable for an outage: the work waits. Every other error is an attempt."""
+
+
+async def together(*calls: Awaitable[T]) -> list[T]:
+    """Awaits outside calls side by side; the first error cancels the others and is raised as it is."""
+    tasks = [asyncio.ensure_future(call) for call in calls]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

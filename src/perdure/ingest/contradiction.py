@@ -1,0 +1,237 @@
+"""Contradiction: what is near a text, one verdict for each, and what the verdicts do.
+
+Candidates are read and judged before the transaction that writes, and read again inside it: whatever came in meanwhile
+stands there unjudged, and then nothing is written until it is judged too. So of two workers that write contradicting
+facts at once, one sees the other's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perdure.ingest.work import Unjudged, together
+from perdure.llm import Ledger, render
+from perdure.llm.schemas import ContradictionVerdict, ExtractedEntities
+from perdure.resources import Resources, calibration_of
+from perdure.rules.verdicts import DUPLICATE, TRUST_RANK, Side
+from perdure.store.database import SpaceTransaction
+from perdure.store.evidence import last_observed
+from perdure.store.memories import MemoryRow, find_duplicates, read_rows, siblings
+from perdure.store.related import nearest_live, sharing_entities
+from perdure.store.spaces import SpaceRow
+from perdure.text import entity_key, entity_keys
+from perdure.types import Trust
+
+NEAREST: Final = 3
+"""Candidates by nearness (mission: 3)."""
+SHARING: Final = 3
+"""Candidates that share an entity, besides."""
+CONTRADICTION_DISTANCE: Final = 0.3
+"""Cosine distance below which memories may contradict (mission: 0.3), in a family that nobody could calibrate yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The text that others are compared with, and what a verdict needs to know of it.
+
+    `key` is what makes two texts the same (see `NewText.key`); None for what may not be merged. `vectors` are those of
+    its chunks.
+    """
+
+    text: str
+    trust: Trust
+    speaker: str | None
+    audience: str | None
+    observed: datetime
+    vectors: tuple[npt.NDArray[np.float32], ...]
+    entity_keys: tuple[str, ...] = ()
+    key: tuple[str | None, bytes] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A live memory near the subject: all chunks of its text, and its side of a verdict.
+
+    `exact`: it holds exactly the subject's text.
+    """
+
+    rows: tuple[MemoryRow, ...]
+    side: Side
+    exact: bool
+
+    @property
+    def id(self) -> int:
+        return self.side.id
+
+    @property
+    def text(self) -> str:
+        return "\n".join(row.memory.summary for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A candidate with what was said about it: one of the four verdicts, and why."""
+
+    candidate: Candidate
+    verdict: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Judge:
+    """Asks about each candidate once, and keeps the verdicts for as long as the work on the subject lasts.
+
+    `excluding` are memories that the subject has nothing to do with, as it is one of them or takes their place anyway.
+    """
+
+    resources: Resources
+    space: SpaceRow
+    ledger: Ledger
+    subject: Subject
+    excluding: tuple[int, ...] = ()
+    _verdicts: dict[tuple[int, str], tuple[str, str]] = field(default_factory=dict)
+
+    async def judge(self, ids: Sequence[int] | None = None) -> None:
+        """Asks about the candidates there are now, or about these memories. Outside of any transaction.
+
+        Raises:
+            ModelUnavailable, ModelFailed: a verdict is missing.
+        """
+
+        async def read(tx: SpaceTransaction) -> list[Candidate]:
+            return await (self._near(tx) if ids is None else self._candidates(tx, ids))
+
+        found = await self.resources.database.in_space(self.space.id, read)
+        new = [candidate for candidate in found if self._verdict(candidate) is None]
+        await together(*(self._ask(candidate) for candidate in new))
+
+    async def judged(self, tx: SpaceTransaction) -> list[Judged]:
+        """Every live candidate with its verdict, those included that were asked about and are no candidates any more.
+
+        Raises:
+            Unjudged: some have none yet.
+        """
+        known = sorted({memory_id for memory_id, _ in self._verdicts})
+        found = {candidate.id: candidate for candidate in await self._candidates(tx, known)}
+        near = await self._near(tx)
+        missing = [candidate.id for candidate in near if self._verdict(candidate) is None]
+        if missing:
+            raise Unjudged(missing)
+        found.update({candidate.id: candidate for candidate in near})
+        verdicts = [(candidate, self._verdict(candidate)) for candidate in found.values()]
+        return [Judged(candidate, *verdict) for candidate, verdict in verdicts if verdict is not None]
+
+    def _verdict(self, candidate: Candidate) -> tuple[str, str] | None:
+        if candidate.exact:
+            return DUPLICATE, "the same words"
+        return self._verdicts.get((candidate.id, candidate.text))
+
+    async def _ask(self, candidate: Candidate) -> None:
+        first, subject = candidate.rows[0].memory, self.subject
+        prompt = render(
+            "contradiction",
+            new=subject.text,
+            new_when=subject.observed.isoformat(),
+            new_by=said_by(subject.speaker, subject.trust),
+            old=candidate.text,
+            old_when=candidate.side.observed.isoformat(),
+            old_by=said_by(first.speaker, first.trust),
+        )
+        answer = await self.resources.models.ask("contradiction", prompt, ContradictionVerdict, ledger=self.ledger)
+        self._verdicts[candidate.id, candidate.text] = answer.value.verdict, answer.value.reason
+
+    async def _near(self, tx: SpaceTransaction) -> list[Candidate]:
+        """The nearest live texts, those that share an entity, and the one that says exactly this.
+
+        Without a model to judge them, only the last.
+        """
+        subject = self.subject
+        ids: set[int] = set()
+        if self.resources.models.can("contradiction"):
+            calibration = await calibration_of(tx, self.resources, self.space)
+            below = CONTRADICTION_DISTANCE if calibration is None else calibration.contradiction_distance
+            nearest: dict[int, float] = {}
+            for vector in subject.vectors:
+                for near in await nearest_live(
+                    tx,
+                    self.resources.family,
+                    vector,
+                    audience=subject.audience,
+                    below=below,
+                    limit=NEAREST,
+                    excluding=self.excluding,
+                ):
+                    nearest[near.memory_id] = min(near.distance, nearest.get(near.memory_id, near.distance))
+            ids.update(sorted(nearest, key=nearest.__getitem__)[:NEAREST])
+            excluding = [*self.excluding, *ids]
+            ids.update(
+                await sharing_entities(
+                    tx, subject.entity_keys, audience=subject.audience, limit=SHARING, excluding=excluding
+                )
+            )
+        if subject.key is not None:
+            ids.update((await find_duplicates(tx, [subject.key])).values())
+        return await self._candidates(tx, sorted(ids.difference(self.excluding)))
+
+    async def _candidates(self, tx: SpaceTransaction, ids: Sequence[int]) -> list[Candidate]:
+        """The live texts that these memories belong to."""
+        if not ids:
+            return []
+        rows = await read_rows(tx, self.space.name, await siblings(tx, ids, self.space.name))
+        texts: dict[int, list[MemoryRow]] = {}
+        for memory_id in sorted(rows):
+            memory = rows[memory_id].memory
+            if memory.superseded_at is None:
+                texts.setdefault(memory.chunk_of or memory.id, []).append(rows[memory_id])
+        heard = await last_observed(tx, list(texts))
+        key = self.subject.key
+        same = set((await find_duplicates(tx, [key])).values()) if key is not None else set()
+        return [
+            Candidate(tuple(chunks), self._side(root, chunks[0], heard.get(root), exact=root in same), root in same)
+            for root, chunks in texts.items()
+        ]
+
+    def _side(self, root: int, row: MemoryRow, heard: datetime | None, *, exact: bool) -> Side:
+        side = side_of(root, row, heard)
+        # Exactly the same words are one memory, whoever said them first: the database keeps one live row of them.
+        if exact and TRUST_RANK[self.subject.trust] > TRUST_RANK[side.trust]:
+            return replace(side, trust=self.subject.trust)
+        return side
+
+
+def side_of(root: int, row: MemoryRow, heard: datetime | None) -> Side:
+    """A stored text's side of a verdict.
+
+    It was last known to be so when it was last said; an event to come was known when it came in.
+    """
+    memory = row.memory
+    first = min(memory.source_date, memory.created_at)
+    return Side(root, memory.trust, first if heard is None else max(first, heard), memory.audience)
+
+
+def said_by(speaker: str | None, trust: Trust) -> str:
+    """Who said something, for a prompt: the name, or the part they have."""
+    return speaker or trust
+
+
+async def extracted_entities(resources: Resources, text: str, ledger: Ledger) -> tuple[str, ...]:
+    """Whom and what a text names, by the subagent; nothing without one.
+
+    Raises:
+        ModelUnavailable, ModelFailed.
+    """
+    if not resources.models.can("entities"):
+        return ()
+    answer = await resources.models.ask("entities", render("entities", text=text), ExtractedEntities, ledger=ledger)
+    return tuple(answer.value.entities)
+
+
+def keys_to_share(text: str, entities: Sequence[str]) -> tuple[str, ...]:
+    """Keys of entities by which candidates are looked for: those a model named, else all that the text could name."""
+    return tuple(sorted({entity_key(entity) for entity in entities} - {""})) or tuple(entity_keys(text))

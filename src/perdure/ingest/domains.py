@@ -1,0 +1,212 @@
+"""The three triaged domains: what each hands to the judge, when it saves, and what a saved memory looks like.
+
+Whatever differs between a conversation, a mail and an event stands here; `triage_and_save` is the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from perdure.ingest.drafts import Draft
+from perdure.llm import Prompt, render
+from perdure.llm.schemas import TriageVerdict
+from perdure.rules.attribution import is_memory_tool, is_read_tool, reads_outside, vouched_by
+from perdure.store.queue import QueuedWork
+from perdure.text import ASSISTANT, has_letter_or_digit, query_terms, terms, truncate_bytes, truncate_chars
+from perdure.types import Evidence, MemoryType, StoredMemory, Trust
+
+TRIAGE_BYTES: Final = 8000
+"""Bytes of UTF-8 that a judge reads of one exchange, mail or event (mission: 8000)."""
+REPLY_CHARS: Final = 800
+"""Characters of the reply that a judge reads (mission: 800)."""
+GROUNDED: Final = 3
+"""Least salience of an exchange in which something was looked up (mission: 3)."""
+PARAMETRIC: Final = 5
+"""Least salience of an exchange in which nothing was looked up (mission: 5)."""
+ITEM: Final = 1
+"""Least salience of a mail or an event (mission: 1)."""
+EXCERPT_CHARS: Final = 500
+
+# A summary speaks of "the user"; that the words of a tool do so too proves nothing.
+_ROLES: Final = """
+    user users assistant tool Nutzer Nutzerin Benutzer Benutzerin usuario usuaria utilisateur utilisatrice utente
+    gebruiker пользователь kullanıcı 用户 用戶 使用者 ユーザー 사용자
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """One row of the queue, read: what the judge is asked, and how a verdict becomes a draft.
+
+    `grounded`: something was looked up. `empty`: why there is nothing to judge.
+    """
+
+    prompt: Prompt
+    grounded: bool
+    draft: Callable[[TriageVerdict, str], Draft]
+    empty: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """One kind of what is triaged.
+
+    `read` takes the row and the memories that were in the prompt; `should_save` takes the verdict and `grounded`.
+    """
+
+    kind: str
+    read: Callable[[QueuedWork, Sequence[StoredMemory]], Material]
+    should_save: Callable[[TriageVerdict, bool], bool]
+
+
+def observed(work: QueuedWork) -> datetime:
+    """When what the row says was known: when it was said, but of an event to come when it was read."""
+    return min(work.occurred_at, work.enqueued_at)
+
+
+def source_key(payload: Mapping[str, Any]) -> str:
+    """What names a mail or an event in evidence: what its revisions have in common, else its own id."""
+    return str(payload.get("series") or payload["external_id"])
+
+
+def told(work: QueuedWork) -> list[tuple[str, str]]:
+    """Name and words of the tools that told something new: what failed, said nothing or is memory is left out."""
+    return [
+        (tool["name"], tool["content"])
+        for tool in work.payload["tools"]
+        if tool["ok"] and has_letter_or_digit(tool["content"]) and not is_memory_tool(tool["name"])
+    ]
+
+
+def cut_to_budget(user: str, reply: str, tools: Sequence[str]) -> tuple[str, str, str]:
+    """What a judge reads: the user's words first, then the reply, then tool text, to `TRIAGE_BYTES` in all."""
+    user = truncate_bytes(user, TRIAGE_BYTES)
+    left = TRIAGE_BYTES - len(user.encode())
+    reply = truncate_bytes(truncate_chars(reply, REPLY_CHARS), left)
+    left -= len(reply.encode())
+    return user, reply, truncate_bytes("\n".join(tools), left)
+
+
+def _read_conversation(work: QueuedWork, recalled: Sequence[StoredMemory]) -> Material:
+    user, reply = work.payload["user"], work.payload["assistant"]
+    tools = told(work)
+    strangers = [memory.summary for memory in recalled if memory.trust is Trust.EXTERNAL]
+    outside = bool(strangers) or any(reads_outside(name) for name, _ in tools)
+    shown_user, shown_reply, shown_tools = cut_to_budget(
+        user, reply, [f"{name or 'tool'}: {words}" for name, words in tools]
+    )
+    prompt = render(
+        "triage_conversation",
+        speaker=work.speaker or "user",
+        when=work.occurred_at.isoformat(),
+        user=shown_user,
+        assistant=shown_reply,
+        tools=shown_tools,
+    )
+
+    def draft(verdict: TriageVerdict, made_by: str) -> Draft:
+        trust = Trust(
+            vouched_by(
+                verdict.said_by,
+                _distinctive(verdict.summary, work.speaker),
+                user=set(terms(user)),
+                assistant=set(terms(reply)),
+                tools={term for words in [*strangers, *(words for _, words in tools)] for term in terms(words)},
+                outside=outside,
+            )
+        )
+        speaker, words = {
+            Trust.USER: (work.speaker, user),
+            Trust.ASSISTANT: (ASSISTANT, reply),
+        }.get(trust, (None, shown_tools or reply))
+        return Draft(
+            text=verdict.summary,
+            source="conversation",
+            trust=trust,
+            source_date=work.occurred_at,
+            memory_type=MemoryType(verdict.category),
+            salience=verdict.salience,
+            tags=tuple(verdict.tags),
+            speaker=speaker,
+            audience=work.audience,
+            conversation_id=work.conversation_id or None,
+            language=verdict.language,
+            evidence=(_evidence("exchange", str(work.payload["operation_id"]), speaker, observed(work), words),),
+            made_by=made_by,
+        )
+
+    empty = None if has_letter_or_digit(user) else "the user said nothing with a letter or digit"
+    return Material(prompt, any(is_read_tool(name) for name, _ in tools), draft, empty)
+
+
+def _read_item(work: QueuedWork, _: Sequence[StoredMemory]) -> Material:
+    text = work.payload["text"]
+    prompt = render(f"triage_{work.kind}", when=work.occurred_at.isoformat(), item=truncate_bytes(text, TRIAGE_BYTES))
+
+    def draft(verdict: TriageVerdict, made_by: str) -> Draft:
+        return item_draft(
+            work,
+            verdict.summary,
+            made_by=made_by,
+            salience=verdict.salience,
+            tags=tuple(verdict.tags),
+            language=verdict.language,
+        )
+
+    return Material(prompt, True, draft, None if has_letter_or_digit(text) else "no letter or digit in it")
+
+
+def item_draft(
+    work: QueuedWork,
+    text: str,
+    *,
+    made_by: str,
+    salience: float = 5.0,
+    tags: tuple[str, ...] = (),
+    language: str | None = None,
+) -> Draft:
+    """A mail or an event as a memory that says `text`; external, whoever sent it."""
+    payload = work.payload
+    return Draft(
+        text=text,
+        source=work.kind,
+        trust=Trust.EXTERNAL,
+        source_date=work.occurred_at,
+        memory_type=MemoryType(work.kind),
+        salience=salience,
+        tags=tags,
+        speaker=work.speaker,
+        audience=work.audience,
+        language=language,
+        metadata=payload.get("metadata") or {},
+        evidence=(_evidence(work.kind, source_key(payload), work.speaker, observed(work), payload["text"]),),
+        made_by=made_by,
+    )
+
+
+def _evidence(kind: str, external_id: str, speaker: str | None, when: datetime, words: str) -> Evidence:
+    return Evidence(kind, external_id, speaker, when, truncate_chars(words, EXCERPT_CHARS))
+
+
+def _distinctive(summary: str, speaker: str | None) -> set[str]:
+    """The terms that tell whose a summary is: no function words, no dates worked out, no names of who took part."""
+    common = {term for words in (_ROLES, speaker or "") for term in terms(words)}
+    return {term for term in query_terms(summary) if not term.startswith("@")} - common
+
+
+def _save_conversation(verdict: TriageVerdict, grounded: bool) -> bool:
+    return verdict.salience >= (GROUNDED if grounded else PARAMETRIC)
+
+
+def _save_item(verdict: TriageVerdict, _: bool) -> bool:
+    return verdict.save and verdict.salience >= ITEM
+
+
+DOMAINS: Final[Mapping[str, Domain]] = {
+    "conversation": Domain("conversation", _read_conversation, _save_conversation),
+    "email": Domain("email", _read_item, _save_item),
+    "calendar": Domain("calendar", _read_item, _save_item),
+}

@@ -1,0 +1,43 @@
+"""Revisions of one event: a changed one takes the place of what the earlier one left, a cancelled one closes it.
+
+No verdict is needed: evidence says which memories the earlier revisions left. What somebody more trusted said stays,
+even where an event was merged into it: an invitation can't take back the user's own word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perdure.ingest.domains import source_key
+from perdure.rules.verdicts import TRUST_RANK
+from perdure.store.changes import supersede
+from perdure.store.database import SpaceTransaction
+from perdure.store.evidence import memories_from
+from perdure.store.memories import MemoryRow, read_rows
+from perdure.store.queue import QueuedWork
+from perdure.store.spaces import SpaceRow
+from perdure.types import Superseded, Trust
+
+REVISED = "a newer revision of the event"
+CANCELLED = "the event was cancelled"
+
+
+async def earlier_revisions(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list[MemoryRow]:
+    """The first chunks of live memories that earlier revisions left; none where nothing is ever revised."""
+    if not work.payload.get("series"):
+        return []
+    rows = await read_rows(tx, space.name, await memories_from(tx, work.kind, source_key(work.payload)))
+    stranger = TRUST_RANK[Trust.EXTERNAL]
+    return [rows[each] for each in sorted(rows) if TRUST_RANK[rows[each].memory.trust] <= stranger]
+
+
+async def outdate(
+    tx: SpaceTransaction, rows: Sequence[MemoryRow], new_id: int | None, work: QueuedWork
+) -> list[Superseded]:
+    """Makes tombstones of what earlier revisions left; None as `new_id` closes it."""
+    olds = [row for row in rows if row.memory.id != new_id]
+    if not olds:
+        return []
+    reason = CANCELLED if new_id is None else REVISED
+    await supersede(tx, olds, new_id, reason=reason, changed_by=work.kind, at=tx.now)
+    return [] if new_id is None else [Superseded(old=row.memory.id, new=new_id) for row in olds]

@@ -1,0 +1,167 @@
+"""Triage: a judge says what was learned and what it is worth; what is worth it is saved, as the judge's summary.
+
+One `triage_and_save` for conversations, mail and events (`domains.py` has what differs). What can't be judged is an
+error and never a memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from perdure.ingest.contradiction import Judge, Subject, extracted_entities, keys_to_share
+from perdure.ingest.domains import DOMAINS, observed
+from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.revisions import earlier_revisions, outdate
+from perdure.ingest.truth import Kept, write_judged
+from perdure.ingest.work import Ready
+from perdure.llm import Ledger
+from perdure.llm.schemas import TriageVerdict
+from perdure.resources import Resources
+from perdure.store.changes import lower_salience, supersede
+from perdure.store.database import SpaceTransaction
+from perdure.store.memories import MemoryRow, NewText, read_rows, siblings
+from perdure.store.queue import Queue, QueuedWork, enqueue
+from perdure.store.spaces import SpaceRow
+from perdure.types import Nothing, Outcome, StoredMemory, Trust
+
+SHIFT: Final = 9
+"""Least salience of a paradigm shift (mission: 9)."""
+MOST: Final = 10.0
+"""The greatest salience."""
+RETRIAGED: Final = "judged later"
+
+
+async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
+    """Judges one exchange, mail or event, and makes ready what is to be written.
+
+    Raises:
+        ModelUnavailable, EmbeddingUnavailable: an outage.
+        ModelFailed, EmbeddingFailed: an attempt.
+    """
+    domain = DOMAINS[work.kind]
+    if work.payload.get("cancelled"):
+        return Ready(lambda tx: _close(tx, space, work))
+    recalled, kept_before = await _read_before(resources, space, work)
+    material = domain.read(work, recalled)
+    if material.empty is not None:
+        return _nothing(space, work, material.empty)
+    answer = await resources.models.ask("triage", material.prompt, TriageVerdict, ledger=ledger)
+    verdict = answer.value
+    # Of an event that was worth keeping, what became of it is worth keeping too.
+    if not domain.should_save(verdict, material.grounded) and not kept_before:
+        why = f"salience {verdict.salience}" + ("" if verdict.save else ", not worth saving")
+        return _nothing(space, work, why, salience=verdict.salience, made_by=answer.made_by)
+    draft = material.draft(verdict, answer.made_by)
+    entities = await extracted_entities(resources, draft.text, ledger)
+    draft = replace(draft, entities=entities)
+    (text,) = await prepare([draft], resources.embedder, resources.settings.max_chunk_bytes)
+    judge = Judge(
+        resources,
+        space,
+        ledger,
+        subject_of(draft, text, work, entities),
+        excluding=(*(row.memory.id for row in kept_before), *_replaced(work)),
+    )
+    await judge.judge()
+    shift = verdict.paradigm_shift and verdict.salience >= SHIFT and draft.trust is Trust.USER
+
+    async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
+        kept = await write_judged(tx, resources, space, text, judge, by=draft.source)
+        outdated = await outdate(tx, await earlier_revisions(tx, space, work), kept.survivor, work)
+        await _take_the_place(tx, await _replaced_rows(tx, space, work), kept.survivor, answer.made_by)
+        await _follow_up(tx, resources, work, draft, kept, shift=shift)
+        return (*kept.outcomes, *outdated)
+
+    return Ready(write, judge.judge)
+
+
+def subject_of(draft: Draft, text: NewText, work: QueuedWork, entities: Sequence[str]) -> Subject:
+    """A prepared draft as the judge of contradictions sees it."""
+    return Subject(
+        text=draft.text,
+        trust=draft.trust,
+        speaker=draft.speaker,
+        audience=draft.audience,
+        observed=observed(work),
+        vectors=tuple(chunk.vector for chunk in text.chunks if chunk.vector is not None),
+        entity_keys=keys_to_share(draft.text, entities),
+        key=text.key,
+    )
+
+
+async def _read_before(
+    resources: Resources, space: SpaceRow, work: QueuedWork
+) -> tuple[list[StoredMemory], list[MemoryRow]]:
+    """The memories that were in the prompt of the exchange, and what earlier revisions of the event left."""
+    ids = work.payload.get("recalled_ids") or ()
+    if not ids and not work.payload.get("series"):
+        return [], []
+
+    async def read(tx: SpaceTransaction) -> tuple[list[StoredMemory], list[MemoryRow]]:
+        rows = await read_rows(tx, space.name, ids)
+        return [row.memory for row in rows.values()], await earlier_revisions(tx, space, work)
+
+    return await resources.database.in_space(space.id, read)
+
+
+def _nothing(
+    space: SpaceRow, work: QueuedWork, reason: str, *, salience: float | None = None, made_by: str = ""
+) -> Ready:
+    async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
+        replaced = await _replaced_rows(tx, space, work)
+        if replaced and salience is not None:
+            await lower_salience(tx, replaced, salience, made_by=made_by, changed_by="triage")
+        return [Nothing(reason)]
+
+    return Ready(write)
+
+
+async def _close(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> Sequence[Outcome]:
+    rows = await earlier_revisions(tx, space, work)
+    await outdate(tx, rows, None, work)
+    return [Nothing("the event was cancelled" if rows else "the event was cancelled before it was known")]
+
+
+def _replaced(work: QueuedWork) -> tuple[int, ...]:
+    """Memories that hold what is judged now as it was said: they were stored before there was a judge."""
+    return tuple(work.payload.get("replaces") or ())
+
+
+async def _replaced_rows(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list[MemoryRow]:
+    ids = _replaced(work)
+    if not ids:
+        return []
+    rows = await read_rows(tx, space.name, await siblings(tx, ids, space.name))
+    return [row for row in rows.values() if row.memory.superseded_at is None]
+
+
+async def _take_the_place(tx: SpaceTransaction, rows: Sequence[MemoryRow], survivor: int, made_by: str) -> None:
+    """Makes tombstones of what was kept as it was said; where the judge used the very words, it stays and is judged."""
+    same = [row for row in rows if survivor in (row.memory.id, row.memory.chunk_of)]
+    await lower_salience(tx, same, MOST, made_by=made_by, changed_by="triage")
+    others = [row for row in rows if row not in same]
+    await supersede(tx, others, survivor, reason=RETRIAGED, changed_by="triage", at=tx.now)
+
+
+async def _follow_up(
+    tx: SpaceTransaction, resources: Resources, work: QueuedWork, draft: Draft, kept: Kept, *, shift: bool
+) -> None:
+    """What is still to be asked about a new memory once it is stored."""
+    if not kept.ids or not kept.live:
+        return
+    wanted: list[tuple[str, dict[str, object]]] = [("quality", {"ids": list(kept.ids)})]
+    if shift:
+        wanted.append(("transition", {"ids": list(kept.ids), "summary": draft.text}))
+    for site, payload in wanted:
+        if resources.models.can(site):
+            await enqueue(
+                tx,
+                Queue.FOLLOWUP,
+                site,
+                payload,
+                audience=draft.audience,
+                speaker=draft.speaker,
+                occurred_at=work.occurred_at,
+            )
