@@ -17,6 +17,7 @@ from perdure.rules.verdicts import (
     Side,
     effect,
     plan,
+    plan_for_saved,
 )
 from perdure.types import Trust
 
@@ -124,3 +125,23 @@ def test_what_is_superseded_at_once_is_in_conflict_with_nobody() -> None:
     stranger = side(NEW, trust="external")
     judged = [(side(1, hours=-1), CONTRADICTS), (side(2, hours=1, trust="external"), UPDATES)]
     assert plan(stranger, judged) == Plan(superseded_by=2)
+
+
+def test_what_was_saved_on_request_takes_the_place_of_what_it_outdates_and_of_the_same() -> None:
+    judged = [(side(1, hours=-1), UPDATES), (side(2, hours=-1), DUPLICATE), (side(3, trust="external"), DUPLICATE)]
+    assert plan_for_saved(side(5), judged) == Plan(superseded=(1, 2, 3))
+
+
+def test_what_was_saved_on_request_is_never_superseded() -> None:
+    judged = [(side(1, hours=1), UPDATES), (side(2, hours=1), DUPLICATE), (side(3), COMPATIBLE)]
+    assert plan_for_saved(side(5), judged) == Plan(conflicts=(1,))
+
+
+def test_a_saved_private_memory_names_what_the_space_knows_better() -> None:
+    private = side(5, audience="ada")
+    assert plan_for_saved(private, [(side(1, hours=1), UPDATES), (side(2), UPDATES)]) == Plan(unseen=(1, 2))
+
+
+def test_a_memory_saved_with_less_trust_is_in_conflict_with_what_it_says_otherwise_than() -> None:
+    assert plan_for_saved(side(5, trust="assistant"), [(side(1), CONTRADICTS)]) == Plan(conflicts=(1,))
+    assert plan_for_saved(side(5, trust="assistant"), [(side(1), DUPLICATE)]) == Plan()

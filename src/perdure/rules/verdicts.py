@@ -118,3 +118,24 @@ def _of_duplicate(new: Side, old: Side) -> Effect:
     if new.audience != old.audience:
         return Effect.NOTHING
     return Effect.SUPERSEDE_OLD if TRUST_RANK[new.trust] > TRUST_RANK[old.trust] else Effect.MERGE
+
+
+def plan_for_saved(saved: Side, judged: Sequence[tuple[Side, str]]) -> Plan:
+    """The same for a memory that somebody asked to save: it stays as it is, whatever else is said.
+
+    It takes the place of what it outdates and of what says the same; what would supersede it is in conflict with it.
+    """
+    superseded, conflicts, unseen = [], [], []
+    for old, verdict in judged:
+        match effect(verdict, saved, old):
+            case Effect.SUPERSEDE_OLD:
+                superseded.append(old.id)
+            case Effect.MERGE if saved.trust == old.trust and saved.age > old.age:
+                superseded.append(old.id)
+            case Effect.SUPERSEDE_NEW | Effect.CONFLICT if saved.audience == old.audience:
+                conflicts.append(old.id)
+            case Effect.SUPERSEDE_NEW | Effect.CONFLICT_UNSEEN:
+                unseen.append(old.id)
+            case _:
+                pass
+    return Plan(superseded=tuple(superseded), conflicts=tuple(conflicts), unseen=tuple(unseen))

@@ -1,0 +1,75 @@
+"""The check after a save: what a person or a tool asked to save is there at once, and judged later.
+
+It may make a tombstone of an older memory; it never takes back what was saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perdure.ingest.contradiction import Judge, Subject, extracted_entities, keys_to_share, side_of
+from perdure.ingest.keys import named_speaker
+from perdure.ingest.truth import carry_out
+from perdure.ingest.work import Ready
+from perdure.llm import Ledger
+from perdure.resources import Resources
+from perdure.rules.verdicts import plan_for_saved
+from perdure.store.changes import add_entities
+from perdure.store.database import SpaceTransaction
+from perdure.store.evidence import last_observed
+from perdure.store.memories import MemoryRow, read_rows, siblings
+from perdure.store.queue import QueuedWork
+from perdure.store.spaces import SpaceRow
+from perdure.types import Nothing, Outcome
+
+
+async def check_stored(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
+    """Judges a stored text (`payload.ids`, all its chunks) against what is near it; entities are found if it has none.
+
+    Raises:
+        ModelUnavailable, EmbeddingUnavailable: an outage. ModelFailed: an attempt.
+    """
+    ids: list[int] = work.payload["ids"]
+
+    async def read(tx: SpaceTransaction) -> list[MemoryRow]:
+        rows = await read_rows(tx, space.name, await siblings(tx, ids, space.name))
+        return [rows[each] for each in sorted(rows) if rows[each].memory.superseded_at is None]
+
+    rows = await resources.database.in_space(space.id, read)
+    if not rows or not resources.models.can("contradiction"):
+        return Ready(_nothing)
+    first = rows[0].memory
+    text = "\n".join(row.memory.summary for row in rows)
+    name = named_speaker(first.speaker, first.trust)
+    documents = [f"{name}: {row.memory.summary}" if name else row.memory.summary for row in rows]
+    vectors = await resources.embedder.embed(documents, "document")
+    entities = first.entities or await extracted_entities(resources, text, ledger)
+    subject = Subject(
+        text=text,
+        trust=first.trust,
+        speaker=first.speaker,
+        audience=first.audience,
+        observed=min(first.source_date, first.created_at),
+        vectors=tuple(vectors),
+        entity_keys=keys_to_share(text, entities),
+    )
+    judge = Judge(resources, space, ledger, subject, excluding=tuple(row.memory.id for row in rows))
+    await judge.judge()
+
+    async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
+        now = await read(tx)
+        if [row.memory.summary for row in now] != [row.memory.summary for row in rows]:
+            # Changed, outdated or erased meanwhile: there is nothing to be said about it any more.
+            return await _nothing(tx)
+        judged = {one.candidate.id: one for one in await judge.judged(tx)}
+        side = side_of(first.chunk_of or first.id, now[0], (await last_observed(tx, [now[0].memory.id])).get(first.id))
+        found = plan_for_saved(side, [(one.candidate.side, one.verdict) for one in judged.values()])
+        for row in now:
+            await add_entities(tx, row, entities, "contradiction")
+        return await carry_out(tx, space, found, side.id, judged, by=first.source) or await _nothing(tx)
+
+    return Ready(write, judge.judge)
+
+
+async def _nothing(_: SpaceTransaction) -> Sequence[Outcome]:
+    return [Nothing("nothing that it outdates")]
