@@ -13,6 +13,7 @@ from typing import Any, Self
 from perdure.clock import Clock, DatabaseClock
 from perdure.embedding import Embedder, GuardedEmbedder, NoiseLevel, open_embedder
 from perdure.errors import ConfigurationError, PerdureError
+from perdure.llm import Models
 from perdure.resources import Resources
 from perdure.settings import Settings, load_settings
 from perdure.space import Space
@@ -36,6 +37,7 @@ class Memory:
         settings: Settings,
         *,
         embedder: Embedder | None,
+        models: Models | None,
         worker: bool,
         clock: Clock,
         progress: Callable[[str], None] | None,
@@ -43,6 +45,8 @@ class Memory:
         self.settings = settings
         self._embedder: Embedder | None = None if embedder is None else GuardedEmbedder(embedder)
         self._owns_embedder = embedder is None
+        self._models = models
+        self._owns_models = models is None
         self._wants_worker = worker
         self._clock = clock
         self._progress = progress
@@ -62,6 +66,7 @@ class Memory:
         data_dir: Path | str | None = None,
         database_url: str | None = None,
         embedder: Embedder | str | None = None,
+        models: Models | None = None,
         worker: bool = True,
         clock: Clock | None = None,
         progress: Callable[[str], None] | None = None,
@@ -73,6 +78,7 @@ class Memory:
             data_dir: where the embedded server keeps its data (setting `data_dir`).
             database_url: application role on a server of your own, instead of the embedded one.
             embedder: an opened embedder of your own, or the setting `embedder`; default is what the settings name.
+            models: language models of your own; default is what the settings name, which may be none.
             worker: run the heartbeat inside this process.
             clock: where the time comes from; default is the database's clock.
             progress: gets a line for each step that takes time.
@@ -90,7 +96,9 @@ class Memory:
             )
         chosen = load_settings(data_dir=data_dir, database_url=database_url, embedder=named, **settings)
         require_urls(chosen)
-        return cls(chosen, embedder=own, worker=worker, clock=clock or DatabaseClock(), progress=progress)
+        return cls(
+            chosen, embedder=own, models=models, worker=worker, clock=clock or DatabaseClock(), progress=progress
+        )
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self._open().__await__()
@@ -112,6 +120,7 @@ class Memory:
         resources, self._resources = self._resources, None
         worker, self._worker = self._worker, None
         embedder = self._embedder if self._owns_embedder else None
+        models = self._models if self._owns_models else None
         database, self._database = self._database, None
         with self._reaching:
             self._closings += 1
@@ -124,6 +133,9 @@ class Memory:
             if embedder is not None:
                 self._embedder = None
                 steps.push_async_callback(embedder.close)
+            if models is not None:
+                self._models = None
+                steps.push_async_callback(models.close)
             if resources is not None:
                 steps.push_async_callback(resources.noise.close)
             if worker is not None:
@@ -190,13 +202,18 @@ class Memory:
             if self._embedder is None:
                 self._embedder = await asyncio.to_thread(configured_embedder, self.settings)
             embedder = self._embedder
+            if self._models is None:
+                self._models = Models.from_settings(self.settings, self._clock)
+            models = self._models
             database = await self._open_database()
             family = await self._register_family(database, embedder)
             names = {known.id: known.name for known in await database.across(list_families)}
         except BaseException:
             await self.close()
             raise
-        self._resources = Resources(database, embedder, family, self.settings, NoiseLevel(embedder), names)
+        self._resources = Resources(
+            database, embedder, family, self.settings, NoiseLevel(embedder), names, models=models
+        )
         if self._wants_worker:
             self._worker = Worker(self._resources)
             self._worker.start()

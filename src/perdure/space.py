@@ -6,34 +6,29 @@ A space is made on its first write and never by reading. Every method checks its
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import TypeVar, Unpack
 
 from perdure import door, ingest, recall
 from perdure.door import FilterArguments
 from perdure.errors import InvalidInput
-from perdure.ingest import BatchReport, Changes, Draft, Receipt, ToolResult
-from perdure.space_queue import SpaceQueue
+from perdure.ingest import Changes, Draft, Receipt, ToolResult
+from perdure.space_intake import SpaceIntake, operation_key
 from perdure.store.changes import read_history
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import list_ids, read_evidence, read_rows
 from perdure.store.spaces import SpaceRow
 from perdure.store.visibility import facets_of
 from perdure.text import require_text
-from perdure.types import Evidence, MemoryType, Message, Nothing, Outcome, Recall, SearchResult, StoredMemory, Trust
-
-if TYPE_CHECKING:
-    pass
+from perdure.types import Evidence, MemoryType, Nothing, Outcome, Recall, SearchResult, StoredMemory, Trust
 
 T = TypeVar("T")
 MAX_HISTORY = 1000
 MAX_DEADLINE_S = 60
 
 
-class Space(SpaceQueue):
+class Space(SpaceIntake):
     """A handle on one space, bound to an audience. Cheap to make; holds no connection.
 
     `audience` is who may see what is said here (a private or a group conversation); None is the whole space. Every
@@ -115,7 +110,7 @@ class Space(SpaceQueue):
         who = door.optional_name(speaker, "speaker")
         where = door.optional_name(conversation_id, "conversation_id")
         when = door.optional_time(occurred_at, "occurred_at")
-        operation = _operation(operation_id)
+        operation = operation_key(operation_id)
         exchange = ingest.read_exchange(
             user=user,
             assistant=assistant,
@@ -180,7 +175,7 @@ class Space(SpaceQueue):
         who = door.optional_name(speaker, "speaker")
         where = door.optional_name(conversation_id, "conversation_id")
         keep = door.require_flag(pinned, "pinned")
-        operation = _operation(operation_id)
+        operation = operation_key(operation_id)
         asked = ingest.operation_fingerprint(
             "save", words, kind, weight, labels, names, extra, when, who, self.audience, where, keep
         )
@@ -356,6 +351,16 @@ class Space(SpaceQueue):
         space = await self._require_space()
         await ingest.pin_memory(self._resources, space, wanted, self.audience, pinned=keep)
 
+    async def restore(self, memory_id: int) -> StoredMemory:
+        """Brings a superseded memory back to life; what had superseded it stays live, too.
+
+        Raises:
+            NotFound: it is not there for this audience. Conflict: another live memory holds the same text.
+        """
+        wanted = door.require_id(memory_id)
+        space = await self._require_space()
+        return await ingest.restore_memory(self._resources, space, wanted, self.audience)
+
     async def forget(self, *memory_ids: int) -> Receipt:
         """Erases memories with their sibling chunks, words, vectors, evidence and history. Cannot be undone.
 
@@ -368,24 +373,6 @@ class Space(SpaceQueue):
         space = await self._require_space()
         return await ingest.forget_memories(self._resources, space, wanted, self.audience)
 
-    async def import_messages(self, messages: Sequence[Message], *, source: str) -> BatchReport:
-        """Stores a batch of messages that are not in yet, each exactly once; `source` names where they come from.
-
-        Returns:
-            What was stored; a message with a bad field is in `refused`, by field and line, and the rest goes on.
-
-        Raises:
-            InvalidInput: `source` is no name, or `messages` no list. EmbeddingUnavailable, EmbeddingFailed,
-            FamilyMismatch, DatabaseUnavailable: nothing of this batch was stored; repeat it.
-        """
-        name = door.require_name(source, "source")
-        batch, refused = ingest.read_messages(door.require_list(messages, "messages"))
-        if not batch:
-            return BatchReport(refused=refused)
-        space = await self._memory.ensure_space(self.name)
-        report = await ingest.import_batch(self._resources, space, name, batch, self.audience)
-        return replace(report, refused=refused)
-
 
 def _recalled(given: object) -> tuple[int, ...]:
     if given is None:
@@ -393,7 +380,3 @@ def _recalled(given: object) -> tuple[int, ...]:
     if not isinstance(given, Recall):
         raise InvalidInput("recall", given, "it has to be what `recall` returned for this turn")
     return given.ids
-
-
-def _operation(given: str | None) -> str:
-    return str(uuid.uuid4()) if given is None else door.require_key(given, "operation_id")

@@ -12,10 +12,12 @@ from perdure import door, ingest
 from perdure.errors import NotFound
 from perdure.ingest import DrainReport
 from perdure.resources import Resources
+from perdure.rules.budget import budget_spent
 from perdure.store.database import SpaceTransaction
 from perdure.store.failed import count_failed, drop_failed, list_failed, read_context, requeue_failed
 from perdure.store.queue import backlog
 from perdure.store.spaces import SpaceRow, read_state
+from perdure.store.usage import UsageRow, read_usage, used_today
 from perdure.types import FailedOperation, SpaceStats
 
 if TYPE_CHECKING:
@@ -66,12 +68,14 @@ class SpaceQueue:
             await asyncio.sleep(DRAIN_POLL_S)
 
     async def stats(self) -> SpaceStats:
-        """Counts of this space: memories, what waits in the queue, what failed, and its embedding family."""
+        """Counts of this space: memories, what waits, what failed, its embedding family, and what models were asked."""
         space = await self._require_space()
+        settings = self._resources.settings
 
         async def read(tx: SpaceTransaction) -> SpaceStats:
             state = await read_state(tx)
             waiting = await backlog(tx)
+            used = await used_today(tx)
             return SpaceStats(
                 space=space.name,
                 memories=state.memories if state else 0,
@@ -80,7 +84,28 @@ class SpaceQueue:
                 failed=await count_failed(tx),
                 family=self._resources.family_names.get(state.family_id) if state and state.family_id else None,
                 created_at=space.created_at,
+                waiting={str(queue): count for queue, count in waiting.of.items()},
+                model_calls=used.calls,
+                model_tokens=used.tokens,
+                paused=budget_spent(
+                    calls=used.calls,
+                    tokens=used.tokens,
+                    most_calls=settings.daily_call_budget,
+                    most_tokens=settings.daily_token_budget,
+                ),
             )
+
+        return await self._in(space, read)
+
+    async def usage(self, *, days: int = 7) -> tuple[UsageRow, ...]:
+        """What language models were asked in the last 1..366 days (UTC): by day, call site and model, newest first."""
+        most = door.require_number(days, "days", 1, 366)
+        space = await self._memory.find_space(self.name)
+        if space is None:
+            return ()
+
+        async def read(tx: SpaceTransaction) -> tuple[UsageRow, ...]:
+            return tuple(await read_usage(tx, most))
 
         return await self._in(space, read)
 

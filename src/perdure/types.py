@@ -318,7 +318,12 @@ class FailedOperation:
 
 @dataclass(frozen=True, slots=True)
 class SpaceStats:
-    """Counts of one space; `family` is the name of its embedding family, None before the first memory."""
+    """Counts of one space.
+
+    `pending` is all that waits, `waiting` how much of it in each queue. `family` is the name of the embedding family,
+    None before the first memory. `model_calls` and `model_tokens` are what background work has used today (UTC);
+    `paused` says why what waits for a model is left alone, None if it isn't.
+    """
 
     space: str
     memories: int
@@ -327,3 +332,7 @@ class SpaceStats:
     failed: int
     family: str | None
     created_at: datetime
+    waiting: Mapping[str, int] = field(default_factory=dict)
+    model_calls: int = 0
+    model_tokens: int = 0
+    paused: str | None = None

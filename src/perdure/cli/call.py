@@ -40,16 +40,16 @@ class Call:
     as_json: bool
     data_dir: Path | None
 
-    def run(self, work: Callable[[Memory], Awaitable[T]], *, warm: bool = False) -> T:
-        """Opens the memory without a worker, does the work, closes.
+    def run(self, work: Callable[[Memory], Awaitable[T]], *, warm: bool = False, worker: bool = False) -> T:
+        """Opens the memory, does the work, closes.
 
-        With `warm` a local model is loaded first, so that loading it doesn't use up the deadline of a recall.
+        With `warm` a local model is loaded first, so that loading it doesn't use up the deadline of a recall. Only
+        `perdure worker` runs a worker: any other command is over in a moment, and what is queued waits for one.
         """
         from perdure.memory import Memory  # noqa: PLC0415 - the driver and the model's libraries
 
         async def opened() -> T:
-            # A command is over in a moment: what is queued waits for a worker.
-            opening = Memory.open(data_dir=self.data_dir, worker=False, progress=tell)
+            opening = Memory.open(data_dir=self.data_dir, worker=worker, progress=tell)
             await self._check_own_server(opening.settings)
             async with opening as memory:
                 if warm:

@@ -120,6 +120,7 @@ def _places(call: Call, cache: Path | None, settings: Settings) -> Places:
 async def _measure(settings: Settings, places: Places, chosen: EvaluationSet, profile: RankingProfile) -> Report:
     from perdure.evaluation import CachedEmbedder  # noqa: PLC0415
     from perdure.evaluation import evaluate as measure  # noqa: PLC0415
+    from perdure.llm import Models  # noqa: PLC0415
     from perdure.memory import Memory, configured_embedder  # noqa: PLC0415
 
     # The user's own server, if there is one, is left alone.
@@ -135,7 +136,9 @@ async def _measure(settings: Settings, places: Places, chosen: EvaluationSet, pr
     inner = await asyncio.to_thread(configured_embedder, own)
     embedder = CachedEmbedder(inner, places.cache / "embeddings", clock)
     try:
-        async with Memory(own, embedder=embedder, worker=False, clock=clock, progress=tell) as memory:
+        async with Memory(
+            own, embedder=embedder, models=Models.none(), worker=False, clock=clock, progress=tell
+        ) as memory:
             with run_progress(chosen) as watcher:
                 return await measure(
                     memory, embedder, chosen, profile, unfinished=places.cache / "unfinished", watcher=watcher

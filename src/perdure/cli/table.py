@@ -35,6 +35,9 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "stats": Entry("perdure.cli.stats:stats", "Count what spaces hold and what waits."),
         "failed": Entry("perdure.cli.failed:failed", "Show, replay or drop what failed for good."),
     },
+    "Running": {
+        "worker": Entry("perdure.cli.worker:worker", "Turn what is captured into memories, until it is stopped."),
+    },
     "Measuring": {
         "eval": Entry("perdure.cli.evaluation:evaluate", "Measure retrieval on a set of questions."),
     },

@@ -4,6 +4,7 @@ from perdure.ingest.capture import Exchange, ToolResult, enqueue_exchange, opera
 from perdure.ingest.drafts import Draft
 from perdure.ingest.drain import DrainReport, drain_pending_triage
 from perdure.ingest.importing import BatchReport, batches, import_batch, read_messages
+from perdure.ingest.restoring import restore_memory
 from perdure.ingest.saving import (
     Changes,
     Receipt,
@@ -34,6 +35,7 @@ __all__ = [
     "read_messages",
     "replayed",
     "require_row",
+    "restore_memory",
     "save_draft",
     "update_memory",
 ]
