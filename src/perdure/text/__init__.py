@@ -5,12 +5,14 @@ word meet. The same text gives the same terms on every machine: nothing here dep
 an optional package. `docs/text.md` shows the rules by example.
 """
 
+from perdure.text.consent import asks_to_forget_this
 from perdure.text.cutting import chunks, graphemes, sentence_ends, truncate_bytes, truncate_chars
 from perdure.text.dates import date_terms, query_date_terms
 from perdure.text.door import MAX_TEXT_BYTES, clean, has_letter_or_digit, require_text
 from perdure.text.folding import fold
 from perdure.text.names import ASSISTANT, MAX_ENTITY_KEYS, entity_key, entity_keys, is_assistant, is_role, name_keys
 from perdure.text.questions import is_question
+from perdure.text.secrets import Masked, mask, masked_json
 from perdure.text.smalltalk import is_elliptic, says_something
 from perdure.text.words import MAX_QUERY_TERMS, MAX_TERM_CHARS, Analysis, analyse, forms, query_terms, terms
 
@@ -21,7 +23,9 @@ __all__ = [
     "MAX_TERM_CHARS",
     "MAX_TEXT_BYTES",
     "Analysis",
+    "Masked",
     "analyse",
+    "asks_to_forget_this",
     "chunks",
     "clean",
     "date_terms",
@@ -35,6 +39,8 @@ __all__ = [
     "is_elliptic",
     "is_question",
     "is_role",
+    "mask",
+    "masked_json",
     "name_keys",
     "query_date_terms",
     "query_terms",
