@@ -10,6 +10,7 @@ import asyncio
 import logging
 import random
 import uuid
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from perdure.errors import DatabaseUnavailable, without_words
@@ -21,7 +22,9 @@ from perdure.store.spaces import SpaceRow, read_space
 
 LOOK_S = 5.0
 SHARE = 64
-"""Exchanges drained from one space before the next one has its turn."""
+"""Rows kept verbatim in one space before the next one has its turn."""
+JUDGED_SHARE = 8
+"""The same where a language model judges each of them, which takes seconds."""
 PAGE = 1000
 """Spaces that one look finds at once."""
 CUT_OFF_S = 1.0
@@ -36,6 +39,9 @@ class Worker:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._holder = f"worker-{uuid.uuid4()}"
+        self._judged = resources.models.can("triage")
+        self._beside = max(1, resources.models.slots("triage"))
+        """Spaces drained side by side: as many as the model that judges has slots."""
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -68,23 +74,29 @@ class Worker:
             due = await self._due(heartbeat=heartbeat, skipped=skipped)
             if not due:
                 break
-            for row in due:
+            for rows in _batched(due, self._beside):
                 if self._stopping.is_set():
                     break
-                try:
-                    progress = await self._drain(row)
-                except DatabaseUnavailable as error:
-                    # If it is more than this space's lock, the next look says so.
-                    log.warning("space %d waits for the database: %s", row.space_id, error.message)
-                    skipped.add(row.space_id)
+                outcomes = await asyncio.gather(*map(self._progress, rows))
+                settled += sum(filter(None, outcomes))
+                skipped.update(row.space_id for row, progress in zip(rows, outcomes, strict=True) if not progress)
+                if None in outcomes:
                     break
-                except Exception as error:
-                    log.error("space %d could not be drained: %s", row.space_id, without_words(error))  # noqa: TRY400
-                    progress = 0
-                settled += progress
-                if not progress:
-                    skipped.add(row.space_id)
         return settled
+
+    async def _progress(self, row: DueSpace) -> int | None:
+        """Drains a share of one space; what goes wrong there keeps no other space from its turn.
+
+        None: the database did not answer. If it is more than this space's lock, the next look says so.
+        """
+        try:
+            return await self._drain(row)
+        except DatabaseUnavailable as error:
+            log.warning("space %d waits for the database: %s", row.space_id, error.message)
+            return None
+        except Exception as error:
+            log.error("space %d could not be drained: %s", row.space_id, without_words(error))  # noqa: TRY400
+        return 0
 
     async def _run(self) -> None:
         settings = self._resources.settings
@@ -128,8 +140,13 @@ class Worker:
             space,
             self._holder,
             jitter=random.random(),
-            most=SHARE,
+            most=JUDGED_SHARE if self._judged else SHARE,
         )
         if report.outage:
             log.warning("space %d waits: %s", space.id, report.outage)
-        return report.done + report.failed
+        return report.done + report.failed + report.followed_up
+
+
+def _batched(rows: Sequence[DueSpace], size: int) -> Iterator[Sequence[DueSpace]]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
