@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.doubles.chat_server import ChatServer, serving
 from tests.doubles.embedder import HashedEmbedder
 
 if TYPE_CHECKING:
-    from perdure import Memory, Space
+    from perdure import Memory, SimulatedClock, Space
     from perdure.store.embedded import ServerUrls
     from tests.conftest import TestServer
     from tests.integration.ranking_spaces import LoadedSpace
@@ -43,6 +45,30 @@ async def memory(urls: ServerUrls, embedder: HashedEmbedder) -> AsyncIterator[Me
 @pytest.fixture
 def space(memory: Memory) -> Space:
     return memory.space(f"space-{secrets.token_hex(6)}")
+
+
+@pytest.fixture
+def chat() -> Iterator[ChatServer]:
+    """A language model that answers from a script."""
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def noon() -> SimulatedClock:
+    from perdure import SimulatedClock
+
+    return SimulatedClock(datetime(2026, 3, 1, 12, tzinfo=UTC))
+
+
+@pytest.fixture
+async def judged(
+    urls: ServerUrls, embedder: HashedEmbedder, noon: SimulatedClock, chat: ChatServer
+) -> AsyncIterator[Space]:
+    """A space whose memory has the scripted model in both roles, at a time that stands still."""
+    roles = {"thinker_url": chat.url, "subagent_url": chat.url}
+    async with open_memory(urls, embedder, clock=noon, **roles) as memory:
+        yield memory.space(f"space-{secrets.token_hex(6)}")
 
 
 @pytest.fixture(scope="session")

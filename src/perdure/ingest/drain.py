@@ -23,6 +23,7 @@ from perdure.ingest.verbatim import keep_verbatim
 from perdure.ingest.work import Handler
 from perdure.llm import Ledger
 from perdure.resources import Resources
+from perdure.rules.budget import budget_spent
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import Queue, QueuedWork, backlog, claim, renew
 from perdure.store.spaces import SpaceRow, lock_space
@@ -67,6 +68,17 @@ class DrainReport:
     outage: str | None = None
     followed_up: int = 0
     outcomes: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, later: DrainReport) -> DrainReport:
+        """Both drains as one; what waits and what is out of reach is told by the later one."""
+        return DrainReport(
+            self.done + later.done,
+            self.failed + later.failed,
+            later.waiting,
+            later.outage,
+            self.followed_up + later.followed_up,
+            dict(sorted((Counter(self.outcomes) + Counter(later.outcomes)).items())),
+        )
 
 
 @dataclass(slots=True)
@@ -219,15 +231,13 @@ class _Drain:
 
     async def _budget_spent(self, tx: SpaceTransaction) -> str | None:
         """Why no model may be asked any more today, if so."""
-        settings = self._resources.settings
-        used = await used_today(tx)
-        for limit, spent, what in (
-            (settings.daily_call_budget, used.calls, "calls"),
-            (settings.daily_token_budget, used.tokens, "tokens"),
-        ):
-            if limit is not None and spent >= limit:
-                return f"today's budget of {limit:,} background {what} is used up; the rest waits for midnight UTC"
-        return None
+        settings, used = self._resources.settings, await used_today(tx)
+        return budget_spent(
+            calls=used.calls,
+            tokens=used.tokens,
+            most_calls=settings.daily_call_budget,
+            most_tokens=settings.daily_token_budget,
+        )
 
     async def _work_off(self, lane: _Lane, rows: Sequence[QueuedWork]) -> None:
         """Works off the rows of one job: several are kept verbatim together or, if that fails, one by one.
