@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from perdure import door, ingest
 from perdure.space_queue import SpaceQueue
 from perdure.store.checkpoints import read_checkpoint
-from perdure.store.database import SpaceTransaction
+from perdure.store.database import SpaceTransaction, Transaction
 from perdure.text import require_text
-from perdure.types import Message, Nothing, Outcome, SourceItem
+from perdure.types import ItemSource, Message, Nothing, Outcome, SourceItem
 
 if TYPE_CHECKING:
     from perdure.ingest import BatchReport, ItemReport
@@ -129,6 +131,30 @@ class SpaceIntake(SpaceQueue):
         report = await ingest.import_items(self._resources, space, name, batch, place, self.audience)
         return replace(report, refused=(*report.refused, *refused))
 
+    async def import_from(
+        self, source: ItemSource, *, progress: Callable[[ItemReport], None] | None = None
+    ) -> ItemReport:
+        """Reads a mailbox or calendar from where the last import of it stopped, and queues what is new.
+
+        Interrupt it whenever you like: the next call goes on after the last batch that is in.
+
+        Args:
+            source: one of `perdure.connect`. progress: gets what the import has come to, after each batch.
+
+        Raises:
+            SourceUnavailable: it can't be reached, or refused the login. DatabaseUnavailable: see `import_items`.
+        """
+        place = await self.checkpoint(source.name)
+        now = await self._resources.database.across(_time)
+        total = ItemReport()
+        batches = source.batches(place, now=now)
+        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            report = await self.import_items(batch.items, source=source.name, checkpoint=batch.checkpoint)
+            total += replace(report, refused=(*report.refused, *batch.refused))
+            if progress is not None:
+                progress(total)
+        return total
+
     async def checkpoint(self, source: str) -> Mapping[str, object] | None:
         """Where reading this source goes on, as the last `import_items` left it; None to begin at the beginning."""
         name = door.require_name(source, "source")
@@ -158,6 +184,10 @@ class SpaceIntake(SpaceQueue):
         most = door.require_number(limit, "limit", 1, MAX_RETRIAGED)
         space = await self._memory.find_space(self.name)
         return 0 if space is None else await ingest.retriage(self._resources, space, limit=most)
+
+
+async def _time(tx: Transaction) -> datetime:
+    return tx.now
 
 
 def operation_key(given: str | None) -> str:

@@ -142,6 +142,7 @@ class Space:
     bootstrap = _blocking(AsyncSpace.bootstrap)
     import_messages = _blocking(AsyncSpace.import_messages)
     import_items = _blocking(AsyncSpace.import_items)
+    import_from = _blocking(AsyncSpace.import_from)
     checkpoint = _blocking(AsyncSpace.checkpoint)
     retriage = _blocking(AsyncSpace.retriage)
     stats = _blocking(AsyncSpace.stats)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Protocol
 
 from perdure.errors import InvalidInput
 
@@ -265,6 +265,20 @@ class SourceBatch:
     items: tuple[SourceItem, ...]
     checkpoint: Mapping[str, object] | None = None
     refused: tuple[InvalidInput, ...] = ()
+
+
+class ItemSource(Protocol):
+    """A mailbox or a calendar. Reading blocks; whoever reads it from an event loop does so in a thread."""
+
+    @property
+    def name(self) -> str:
+        """Under which its items are known; the same for the same account and folder, file or address."""
+
+    def batches(self, checkpoint: Mapping[str, object] | None, *, now: datetime) -> Iterator[SourceBatch]:
+        """What came after `checkpoint` (None: everything), in its order."""
+
+    def close(self) -> None:
+        """Ends the connection; safe to repeat."""
 
 
 @dataclass(frozen=True, slots=True)
