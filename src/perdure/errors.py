@@ -143,3 +143,9 @@ class ModelFailed(PerdureError):
     def __init__(self, message: str, *, answer: str = "", hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.answer = answer
+
+
+class SourceUnavailable(PerdureError):
+    """A mailbox or calendar could not be reached or stopped answering: go on later from the last checkpoint."""
+
+    code = "source_unavailable"

@@ -1,6 +1,6 @@
 """Sources: files of conversations, read as a stream of messages. Nothing here touches the database."""
 
-from perdure.connect.detect import FORMATS, detect_format
+from perdure.connect.detect import FORMATS, ITEM_FORMATS, detect_format
 from perdure.connect.evaluation_sets import (
     Question,
     QuestionSet,
@@ -8,11 +8,19 @@ from perdure.connect.evaluation_sets import (
     read_locomo_questions,
     read_longmemeval_questions,
 )
+from perdure.connect.imap import ImapMailbox
+from perdure.connect.imap_account import ImapAccount
+from perdure.connect.mail import read_mail
+from perdure.connect.mail_files import MailFile
 from perdure.connect.reader import MessageReader, read_messages
 from perdure.connect.reading import Progress, ReadOptions, Rejected
 
 __all__ = [
     "FORMATS",
+    "ITEM_FORMATS",
+    "ImapAccount",
+    "ImapMailbox",
+    "MailFile",
     "MessageReader",
     "Progress",
     "Question",
@@ -23,5 +31,6 @@ __all__ = [
     "read_jsonl_questions",
     "read_locomo_questions",
     "read_longmemeval_questions",
+    "read_mail",
     "read_messages",
 ]

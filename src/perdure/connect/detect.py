@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from perdure.connect.json_stream import JsonCursor
 from perdure.connect.jsonl import LINE_TYPES
+from perdure.connect.mail_format import mail_format
 from perdure.connect.reading import MAX_RECORD_BYTES, Source, numbered_lines
 from perdure.connect.whatsapp_header import parse_header
 from perdure.errors import InvalidInput
@@ -16,23 +17,31 @@ if TYPE_CHECKING:
 
 FORMATS = ("jsonl", "locomo", "longmemeval", "chatgpt", "telegram", "whatsapp")
 
+ITEM_FORMATS = ("eml", "mbox")
+"""Formats whose content are items to be judged (mails, events), not messages of a conversation."""
+
 _OBJECTS_LOOKED_AT = 200
 
 
 def detect_format(path: Path) -> str:
-    """One of `FORMATS`. Raises InvalidInput for files that can't be read and for content that none of them has."""
+    """One of `FORMATS` or `ITEM_FORMATS`.
+
+    Raises InvalidInput for files that can't be read and for content that none of them has.
+    """
     source = Source(path)
     try:
         with source.open() as stream:
-            first = stream.head().lstrip()[:1]
+            head = stream.head()
+        first = head.lstrip()[:1]
         if first == b"[":
             found = _array(source) or _lines(source)  # a WhatsApp line may begin with a bracket, too
         else:
-            found = (_telegram(source) if first == b"{" else None) or _lines(source)
+            found = (_telegram(source) if first == b"{" else None) or _item_format(head) or _lines(source)
     finally:
         source.close()
     if found is None:
-        limit = f"it is in none of the formats {', '.join(FORMATS)}; see docs/import.md for what each looks like"
+        formats = ", ".join((*FORMATS, *ITEM_FORMATS))
+        limit = f"it is in none of the formats {formats}; see docs/import.md for what each looks like"
         raise InvalidInput("file", path.name, limit)
     return found
 
@@ -42,6 +51,11 @@ def checked_format(name: str) -> str:
     if name not in FORMATS:
         raise InvalidInput("format", name, f"it must be one of {', '.join(FORMATS)}")
     return name
+
+
+def _item_format(head: bytes) -> str | None:
+    """Which of `ITEM_FORMATS` a file with this beginning is in."""
+    return mail_format(head)
 
 
 def _array(source: Source) -> str | None:

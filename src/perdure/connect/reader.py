@@ -75,5 +75,5 @@ def read_messages(
     `format` is one of `FORMATS`, or None to judge by content. Raises InvalidInput for a missing, empty or binary file,
     and for an unknown format.
     """
-    name = detect_format(path) if format is None else checked_format(format)
+    name = checked_format(detect_format(path) if format is None else format)
     return MessageReader(path, name, options or ReadOptions())

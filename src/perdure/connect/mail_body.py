@@ -1,0 +1,178 @@
+"""The words of a mail's parts, and the names of what is attached."""
+
+from __future__ import annotations
+
+import binascii
+import email.message
+from dataclasses import dataclass, field
+from typing import Final
+
+from perdure.connect.mail_headers import Headers, decoded_words
+from perdure.connect.mail_html import MAX_HTML_CHARS, html_text
+from perdure.connect.mail_text import decoded, on_one_line, visible
+from perdure.text import has_letter_or_digit, truncate_chars
+
+MAX_PARTS: Final = 200
+MAX_ATTACHMENTS: Final = 20
+MAX_BODY_CHARS: Final = 60_000
+"""What is looked at of a plain part, before quotations and signature are cut."""
+
+_MAX_DEPTH: Final = 30
+_MAX_NAME_CHARS: Final = 100
+_STUB_CHARS: Final = 160
+_STUB_FACTOR: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """What is attached, by name; `size` is in bytes, as far as the message was read."""
+
+    name: str
+    type: str
+    size: int
+
+
+@dataclass(slots=True)
+class Body:
+    """The words of a mail as they are shown, quotations still in them, and its attachments."""
+
+    text: str = ""
+    attachments: list[Attachment] = field(default_factory=list)
+    parts: int = 0
+
+
+def read_body(message: email.message.Message) -> Body:
+    """Walk through the parts. Whatever is damaged is left out or read as text; never an error."""
+    body = Body()
+    body.text = _words(message, body, 0)
+    return body
+
+
+def _words(part: email.message.Message, body: Body, depth: int) -> str:
+    body.parts += 1
+    if body.parts > MAX_PARTS or depth > _MAX_DEPTH:
+        return ""
+    kind = _kind(part)
+    if kind == "message/rfc822" or _is_attachment(part, kind):
+        _attach(part, kind, body)
+        return ""
+    if not part.is_multipart():
+        return _html(part) if kind == "text/html" else _plain(part)
+    children = part.get_payload()
+    parts = [child for child in children if isinstance(child, email.message.Message)]
+    if kind == "multipart/alternative":
+        return _best(parts, body, depth)
+    texts = [_words(child, body, depth + 1) for child in parts]
+    return "\n\n".join(text for text in texts if text)
+
+
+def _best(parts: list[email.message.Message], body: Body, depth: int) -> str:
+    """The plain part, unless it says nothing or only that there is another one."""
+    plain = marked = ""
+    for part in parts:
+        text = _words(part, body, depth + 1)
+        if _kind(part) == "text/plain":
+            plain = plain or text
+        else:
+            marked = marked or text
+    stub = len(plain) < _STUB_CHARS and len(marked) > _STUB_FACTOR * len(plain)
+    return plain if has_letter_or_digit(plain) and not stub else marked or plain
+
+
+def _kind(part: email.message.Message) -> str:
+    try:
+        return part.get_content_type()
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return "text/plain"
+
+
+def _is_attachment(part: email.message.Message, kind: str) -> bool:
+    if part.is_multipart():
+        return False
+    if kind not in ("text/plain", "text/html", "text/enriched", "text/markdown") and not kind.startswith("multipart/"):
+        return True
+    disposition = str(part.get("content-disposition", "")).strip().lower()
+    return disposition.startswith("attachment") or bool(_file_name(part))
+
+
+def _attach(part: email.message.Message, kind: str, body: Body) -> None:
+    if len(body.attachments) >= MAX_ATTACHMENTS:
+        return
+    name = _file_name(part)
+    if not name and kind == "message/rfc822":
+        inner = part.get_payload()
+        first = inner[0] if isinstance(inner, list) and inner else None
+        name = Headers(first).text("subject", _MAX_NAME_CHARS) if isinstance(first, email.message.Message) else ""
+    if not name and kind == "text/calendar":
+        name = "invite.ics"
+    body.attachments.append(Attachment(name or kind, kind, _size(part)))
+
+
+def _file_name(part: email.message.Message) -> str:
+    try:
+        name = part.get_filename("")
+    except (ValueError, TypeError, LookupError, AttributeError, UnicodeError):
+        return ""
+    name = on_one_line(decoded_words(str(name)))
+    return truncate_chars(name.replace("\\", "/").rpartition("/")[2], _MAX_NAME_CHARS)
+
+
+def _size(part: email.message.Message) -> int:
+    if part.is_multipart():
+        return 0
+    raw = part.get_payload()
+    length = len(raw) if isinstance(raw, str) else 0
+    coded = str(part.get("content-transfer-encoding", "")).strip().lower()
+    return (length - raw.count("\n")) * 3 // 4 if isinstance(raw, str) and coded == "base64" else length
+
+
+def _plain(part: email.message.Message) -> str:
+    text = decoded(_bytes(part)[: 4 * MAX_BODY_CHARS], _charset(part))
+    if _flowed(part):
+        text = _unflowed(text)
+    return visible(text[:MAX_BODY_CHARS])
+
+
+def _html(part: email.message.Message) -> str:
+    return html_text(decoded(_bytes(part)[: 2 * MAX_HTML_CHARS], _charset(part)))
+
+
+def _charset(part: email.message.Message) -> str | None:
+    try:
+        charset = part.get_param("charset")
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return None
+    if isinstance(charset, tuple):
+        charset = charset[2]
+    return str(charset) if charset else None
+
+
+def _bytes(part: email.message.Message) -> bytes:
+    try:
+        data = part.get_payload(decode=True)
+    except (ValueError, TypeError, LookupError, AttributeError, binascii.Error):
+        data = None
+    if isinstance(data, bytes):
+        return data
+    raw = part.get_payload()
+    return raw.encode("utf-8", "surrogateescape") if isinstance(raw, str) else b""
+
+
+def _flowed(part: email.message.Message) -> bool:
+    try:
+        return str(part.get_param("format") or "").strip().lower() == "flowed"
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return False
+
+
+def _unflowed(text: str) -> str:
+    """Join the lines of `format=flowed` (RFC 3676): a space at the end of a line says that it goes on."""
+    lines: list[str] = []
+    going_on = False
+    for line in text.replace("\r\n", "\n").split("\n"):
+        if going_on and not line.startswith(">") and line != "-- ":
+            lines[-1] += line.removeprefix(" ")
+        else:
+            lines.append(line.removeprefix(" ") if line[:2] != " >" else line)
+        going_on = line.endswith(" ") and line != "-- " and not line.startswith(">")
+    return "\n".join(lines)

@@ -1,0 +1,154 @@
+"""HTML mail as text: what a reader would see, a line per block, with quotations marked."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING, Final
+
+from selectolax.lexbor import LexborHTMLParser
+
+from perdure.connect.mail_text import visible
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+MAX_HTML_CHARS: Final = 600_000
+"""What is looked at of an HTML part: several times what the largest newsletters have."""
+
+_MAX_DEPTH: Final = 2_000
+"""Open elements up to which a document is parsed: the parser's time grows with the square (100,000 take 25 s)."""
+
+QUOTE_BEGIN: Final = "\ue0f0"
+QUOTE_END: Final = "\ue0f1"
+"""Lines around what HTML marks as quoted, from a private area of Unicode; `mail_quotes` takes them out again."""
+
+_BREAK: Final = "\ue0f2"
+_EDGE: Final = "\ue0f3"
+_GAP: Final = "\ue0f4"
+_MARKS: Final = (QUOTE_BEGIN, QUOTE_END, _BREAK, _EDGE, _GAP)
+_BETWEEN: Final = re.compile(f"[ {_BREAK}{_EDGE}{_GAP}]*[{_BREAK}{_EDGE}{_GAP}][ {_BREAK}{_EDGE}{_GAP}]*")
+
+_NOT_SHOWN: Final = (
+    "head, script, style, template, noscript, title, object, iframe, svg, math, select, textarea, [hidden], "
+    "input, button[disabled]"
+)
+_SIGNATURES: Final = (
+    ".gmail_signature, .gmail_signature_prefix, .moz-signature, #Signature, #signature, #ms-outlook-mobile-signature, "
+    ".protonmail_signature_block, .yahoo-signature, #AppleMailSignature, .zmail_signature_below"
+)
+_QUOTES: Final = (
+    "blockquote, .gmail_quote, .gmail_extra > .gmail_quote, .yahoo_quoted, .protonmail_quote, .tutanota_quote, "
+    ".zmail_extra, div[name='quote'], #mail-app-auto-quote, .ms-outlook-mobile-reference-message"
+)
+_HIDING: Final = re.compile(
+    r"display:none|visibility:hidden|mso-hide:all|font-size:0(?:px|pt|em|rem|%)?(?:!important)?(?:;|$)"
+    r"|(?:max-height|opacity):0(?:\.0+)?(?:px|pt|em|%)?(?:!important)?(?:;|$)|text-indent:-\d{4,}|left:-\d{4,}"
+)
+_BLOCKS: Final = (
+    "address, article, aside, center, dd, div, dl, dt, fieldset, figcaption, figure, footer, form, h1, h2, h3, h4, h5, "
+    "h6, header, hr, main, nav, ol, p, pre, section, table, tr, ul"
+)
+_APART: Final = frozenset(("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol"))
+_TAG: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^>]{0,4000}>")
+_MAX_RULES: Final = 200
+_NEVER_CLOSED: Final = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+)
+_RULE: Final = re.compile(r"([^{}]{1,500})\{([^{}]{0,2000})\}")
+_SIMPLE_SELECTOR: Final = re.compile(r"[a-zA-Z]{0,12}([.#])(-?[_a-zA-Z][\w-]{0,80})")
+
+
+def html_text(source: str) -> str:
+    """The text of an HTML part; quoted parts stand between `QUOTE_BEGIN` and `QUOTE_END` lines."""
+    source = source[:MAX_HTML_CHARS].translate({ord(mark): None for mark in (*_MARKS, "\0")})
+    if _depth(source) > _MAX_DEPTH:
+        return visible(html.unescape(_TAG.sub(" ", source)))
+    tree = LexborHTMLParser(source)
+    _drop_hidden(tree)
+    body = tree.body
+    if body is None:
+        return ""
+    for node in body.css(_SIGNATURES):
+        node.decompose()
+    _lay_out(body)
+    text = " ".join(body.text(deep=True).split())
+    return visible(_BETWEEN.sub(_line_ends, text))
+
+
+def _line_ends(between: re.Match[str]) -> str:
+    """One line end for the edges of blocks that meet, two around a paragraph, and each `<br>`."""
+    marks = between[0]
+    least = 2 if _GAP in marks else 1
+    return "\n" * max(least, marks.count(_BREAK))
+
+
+def _depth(source: str) -> int:
+    """The most elements open at once, as far as counting tags can tell."""
+    depth = deepest = 0
+    for slash, name in _TAG.findall(source):
+        if slash:
+            depth = max(0, depth - 1)
+        elif name.lower() not in _NEVER_CLOSED:
+            depth += 1
+            deepest = max(deepest, depth)
+    return deepest
+
+
+def _drop_hidden(tree: LexborHTMLParser) -> None:
+    hidden = _hidden_by_rules("\n".join(node.text(deep=True) for node in tree.css("style")))
+    for node in tree.css(", ".join([_NOT_SHOWN, *hidden])):
+        if node.tag not in ("body", "html"):
+            node.decompose()
+    for node in tree.css("[style]"):
+        style = re.sub(r"\s+", "", node.attributes.get("style") or "").lower()
+        if node.tag not in ("body", "html") and _HIDING.search(style):
+            node.decompose()
+
+
+def _hidden_by_rules(css: str) -> list[str]:
+    """Classes and ids that a style sheet always hides; what it hides on some screens (`@media`) is seen on others."""
+    css = re.sub(r"/\*.{0,5000}?\*/", "", css, flags=re.DOTALL)
+    plain, depth, start = [], 0, 0
+    while (at := css.find("@", start)) >= 0:
+        plain.append(css[start:at])
+        opened = css.find("{", at)
+        ended = css.find(";", at)
+        if opened < 0 or 0 <= ended < opened:
+            start = len(css) if ended < 0 else ended + 1
+            continue
+        depth, start = 1, opened + 1
+        while depth and start < len(css):
+            depth += {"{": 1, "}": -1}.get(css[start], 0)
+            start += 1
+    plain.append(css[start:])
+    found: list[str] = []
+    for selectors, declarations in _RULE.findall("".join(plain)):
+        if _HIDING.search(re.sub(r"\s+", "", declarations).lower()):
+            simple = (_SIMPLE_SELECTOR.fullmatch(selector.strip()) for selector in selectors.split(","))
+            found += [f"{match[1]}{match[2]}" for match in simple if match]
+    return found[:_MAX_RULES]
+
+
+def _lay_out(body: LexborNode) -> None:
+    for node in body.css("pre"):
+        for line_break in node.css("br"):
+            line_break.replace_with("\n")
+        node.replace_with(_GAP + node.text(deep=True).replace("\n", _BREAK) + _GAP)
+    for node in body.css("br"):
+        node.replace_with(_BREAK)
+    for node in body.css("td, th"):
+        node.insert_after(" ")
+    for node in body.css("li"):
+        node.insert_before(f"{_EDGE}- ")
+        node.insert_after(_EDGE)
+    for node in body.css(_QUOTES):
+        node.insert_before(f"{_EDGE}{QUOTE_BEGIN}{_EDGE}")
+        node.insert_after(f"{_EDGE}{QUOTE_END}{_EDGE}")
+    for node in body.css("img"):
+        alternative = (node.attributes.get("alt") or "").strip()
+        node.replace_with(f" {alternative} " if alternative else " ")
+    for node in body.css(_BLOCKS):
+        edge = _GAP if node.tag in _APART else _EDGE
+        node.insert_before(edge)
+        node.insert_after(edge)
