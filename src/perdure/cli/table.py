@@ -25,18 +25,21 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
     },
     "Memories": {
         "save": Entry("perdure.cli.save:save", "Remember a text."),
+        "bootstrap": Entry("perdure.cli.bootstrap:bootstrap", "Begin with a text about the user."),
         "import": Entry("perdure.cli.importing:import_file", "Import a file of conversations."),
         "recall": Entry("perdure.cli.retrieve:recall", "Show what would be put into the prompt for a message."),
         "search": Entry("perdure.cli.retrieve:search", "Search by meaning and by words."),
         "list": Entry("perdure.cli.browse:list_memories", "List memories, newest first."),
         "show": Entry("perdure.cli.browse:show", "Show one memory with its evidence and history."),
         "drain": Entry("perdure.cli.drain:drain", "Turn captured exchanges into memories now."),
+        "restore": Entry("perdure.cli.restore:restore", "Bring a replaced memory back."),
         "forget": Entry("perdure.cli.forget:forget", "Erase memories for good."),
         "stats": Entry("perdure.cli.stats:stats", "Count what spaces hold and what waits."),
         "failed": Entry("perdure.cli.failed:failed", "Show, replay or drop what failed for good."),
     },
     "Running": {
         "worker": Entry("perdure.cli.worker:worker", "Turn what is captured into memories, until it is stopped."),
+        "retriage": Entry("perdure.cli.retriage:retriage", "Judge what was stored without a language model."),
     },
     "Measuring": {
         "eval": Entry("perdure.cli.evaluation:evaluate", "Measure retrieval on a set of questions."),
