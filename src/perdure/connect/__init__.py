@@ -1,5 +1,8 @@
 """Sources: files of conversations, read as a stream of messages. Nothing here touches the database."""
 
+from perdure.connect.caldav import CalDav
+from perdure.connect.calendar_known import CalendarOptions
+from perdure.connect.calendar_sources import IcsFile, IcsUrl
 from perdure.connect.detect import FORMATS, ITEM_FORMATS, detect_format
 from perdure.connect.evaluation_sets import (
     Question,
@@ -18,6 +21,10 @@ from perdure.connect.reading import Progress, ReadOptions, Rejected
 __all__ = [
     "FORMATS",
     "ITEM_FORMATS",
+    "CalDav",
+    "CalendarOptions",
+    "IcsFile",
+    "IcsUrl",
     "ImapAccount",
     "ImapMailbox",
     "MailFile",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from perdure.connect.calendar_lines import looks_like_calendar
 from perdure.connect.json_stream import JsonCursor
 from perdure.connect.jsonl import LINE_TYPES
 from perdure.connect.mail_format import mail_format
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("jsonl", "locomo", "longmemeval", "chatgpt", "telegram", "whatsapp")
 
-ITEM_FORMATS = ("eml", "mbox")
+ITEM_FORMATS = ("eml", "mbox", "ics")
 """Formats whose content are items to be judged (mails, events), not messages of a conversation."""
 
 _OBJECTS_LOOKED_AT = 200
@@ -55,7 +56,7 @@ def checked_format(name: str) -> str:
 
 def _item_format(head: bytes) -> str | None:
     """Which of `ITEM_FORMATS` a file with this beginning is in."""
-    return mail_format(head)
+    return "ics" if looks_like_calendar(head) else mail_format(head)
 
 
 def _array(source: Source) -> str | None:
