@@ -52,19 +52,18 @@ class SpaceQueue:
             return DrainReport(0, 0, 0)
         clock = self._resources.database.clock
         end = clock.monotonic() + longest
-        done = failed = 0
+        total = DrainReport(0, 0, 0)
         while True:
-            report = await ingest.drain_pending_triage(
+            total += await ingest.drain_pending_triage(
                 self._resources,
                 space,
                 f"drain-{uuid.uuid4()}",
                 jitter=random.random(),
                 until=end,
             )
-            done, failed = done + report.done, failed + report.failed
             leased = (await self._in(space, backlog)).leased
             if not leased or clock.monotonic() >= end:
-                return DrainReport(done, failed, report.waiting, report.outage)
+                return total
             await asyncio.sleep(DRAIN_POLL_S)
 
     async def stats(self) -> SpaceStats:

@@ -10,13 +10,14 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import perdure
+from perdure.cli.checkup_models import examine_models
+from perdure.cli.finding import Finding
 from perdure.clock import DatabaseClock, wall_clock
 from perdure.embedding import Embedder
 from perdure.errors import PerdureError
@@ -36,16 +37,6 @@ LOW_BYTES: Final = 1024**3
 SLOW_EMBEDDING_S: Final = 0.25
 STALE: Final = timedelta(minutes=15)
 """Queued exchanges older than three heartbeats: no worker seems to run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found, and what to do about it."""
-
-    name: str
-    status: Literal["ok", "warn", "fail"]
-    detail: str
-    advice: str | None = None
 
 
 async def examine(data_dir: Path | None) -> list[Finding]:
@@ -195,11 +186,7 @@ async def _memory(memory: Memory) -> list[Finding]:
     found = [
         Finding("roles", "ok", f"{APP} and {WORKER} log in; neither owns tables or can bypass row-level security"),
         Finding("embedding family", "ok", f"{family.name}, index {family.index_name or 'none (too many dimensions)'}"),
-        Finding(
-            "language models",
-            "ok",
-            "none configured: triage, quality, contradiction and synthesis are off; exchanges are kept verbatim",
-        ),
+        *await examine_models(memory.resources.models),
     ]
     spaces = [await memory.space(row.name).stats() for row in await memory.spaces()]
     others = [space for space in spaces if space.family not in {None, family.name}]
@@ -216,18 +203,27 @@ def _queues(spaces: list[SpaceStats]) -> list[Finding]:
     waiting = sum(space.pending for space in spaces)
     failed = sum(space.failed for space in spaces)
     oldest = min((space.oldest_pending for space in spaces if space.oldest_pending), default=None)
-    return [_backlog(waiting, oldest), _failures(failed)]
+    return [_backlog(waiting, oldest), *_budgets(spaces), _failures(failed)]
 
 
 def _backlog(waiting: int, oldest: datetime | None) -> Finding:
     if oldest is None:
         return Finding("queue", "ok", "nothing waits")
     age = wall_clock() - oldest
-    detail = f"{waiting:,} exchanges wait, the oldest for {age.total_seconds() / 60:.0f} min"
+    detail = f"{waiting:,} wait in the queues, the oldest for {age.total_seconds() / 60:.0f} min"
     if age > STALE:
-        advice = "No worker seems to run. `Memory.open()` in a program that stays open drains the queue."
+        advice = "No worker seems to run. `perdure worker` is one; `Memory.open()` in a program that stays open, too."
         return Finding("queue", "warn", detail, advice)
     return Finding("queue", "ok", detail)
+
+
+def _budgets(spaces: list[SpaceStats]) -> list[Finding]:
+    paused = [space for space in spaces if space.paused and space.pending]
+    if not paused:
+        return []
+    names = ", ".join(space.space for space in paused[:5])
+    advice = "Raise PERDURE_DAILY_CALL_BUDGET or PERDURE_DAILY_TOKEN_BUDGET if that is too little."
+    return [Finding("budget", "warn", f"{names}: {paused[0].paused}", advice)]
 
 
 def _failures(failed: int) -> Finding:

@@ -1,0 +1,41 @@
+"""What `perdure doctor` says about language models: which role answers, what it gives, and what is off without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perdure.cli.finding import Finding
+
+if TYPE_CHECKING:
+    from perdure.llm import Models, RoleState
+
+HOW = (
+    "Set PERDURE_{role}_URL and PERDURE_{role}_MODEL; docs/models.md shows it for llama.cpp and Ollama in three lines."
+)
+
+
+async def examine_models(models: Models) -> list[Finding]:
+    """One finding per role, and one for what is off."""
+    states = await models.roles()
+    off = models.off()
+    if all(state.url is None for state in states):
+        detail = f"none configured: exchanges are kept verbatim; off: {', '.join(off)}"
+        return [Finding("language models", "ok", detail, HOW.format(role="SUBAGENT"))]
+    found = [_role(state) for state in states]
+    if off:
+        found.append(Finding("off without a role", "warn", ", ".join(off), None))
+    return found
+
+
+def _role(state: RoleState) -> Finding:
+    if state.url is None:
+        return Finding(str(state.role), "ok", "not configured", HOW.format(role=str(state.role).upper()))
+    model = state.model or "the model that the server lists"
+    where = f"{model} at {state.url} ({state.dialect or 'dialect not known yet'}, slots: {state.slots})"
+    if not state.reachable:
+        detail = f"{where}: {state.problem}"
+        return Finding(str(state.role), "fail", detail, "What needs it waits in the queue; nothing is lost.")
+    gives = f"answers {', '.join(state.gives)}" if state.gives else "is asked for nothing: the other role answers"
+    if state.breaker != "closed":
+        return Finding(str(state.role), "warn", f"{where} rests after failures: {state.problem}", None)
+    return Finding(str(state.role), "ok", f"{where} {gives}")
