@@ -41,6 +41,7 @@ UPSERT = (
         ("rule 7", UPDATE.format("space_id = 3")),
         ("rule 9", "SELECT id FROM memories WHERE id = %(id)s"),
         ("rule 9", "SELECT id FROM memories WHERE space_id = 3"),
+        ("rule 9", "SELECT q.id FROM {queue} q WHERE q.id = %(id)s"),
         ("rule 9", "SELECT id FROM memories WHERE space_id = %(other)s"),
         ("rule 9", "SELECT id FROM memories WHERE space_id > %(space_id)s"),
         ("rule 9", f"SELECT id FROM memories WHERE {SCOPED} OR id = %(id)s"),
