@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -50,7 +51,7 @@ async def read(*chunks: bytes) -> Completion:
 @given(st.lists(st.integers(0, len(STREAM)), max_size=8))
 def test_a_stream_may_be_cut_anywhere(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(STREAM)]
-    found = asyncio.run(read(*(STREAM[start:end] for start, end in zip(places, places[1:], strict=False))))
+    found = asyncio.run(read(*(STREAM[start:end] for start, end in itertools.pairwise(places))))
     assert (found.text, "".join(found.reasoning), found.finish_reason) == (TEXT, "hm", "stop")
     assert (found.prompt_tokens, found.completion_tokens) == (7, 9)
 
