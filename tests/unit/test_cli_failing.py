@@ -8,8 +8,7 @@ import click
 import psycopg
 import pytest
 
-from perdure.cli.failing import exit_status
-from perdure.cli.importing import Interrupted
+from perdure.cli.failing import Interrupted, exit_status
 from perdure.errors import ConfigurationError, DatabaseUnavailable, InvalidInput, NotFound
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from perdure.cli.filters import read_metadata
 from perdure.cli.importing import FORMAT_NAMES, Imported, Plan, default_source, placed, require_zone
-from perdure.connect import FORMATS
+from perdure.connect import FORMATS, ITEM_FORMATS
 from perdure.errors import InvalidInput
 from perdure.ingest import BatchReport
 from perdure.types import Message
@@ -62,7 +62,7 @@ def test_an_import_is_named_by_format_where_ids_hold_and_else_by_file(path: str,
 
 
 def test_every_format_of_the_readers_can_be_named() -> None:
-    assert FORMAT_NAMES == FORMATS
+    assert FORMAT_NAMES == (*FORMATS, *ITEM_FORMATS)
 
 
 def test_all_refusals_are_counted_and_reports_add_up() -> None:

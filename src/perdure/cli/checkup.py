@@ -31,6 +31,8 @@ from perdure.store.roles import APP, OLDEST_VECTOR, WORKER
 from perdure.types import SpaceStats
 
 ANOTHER_DIRECTORY: Final = "Set PERDURE_DATA_DIR, or --data-dir, to a directory of your own."
+NOT_SETTINGS: Final = ("space", "debug", "mail_password", "calendar_password")
+"""Variables of the command line alone."""
 FEW_BYTES: Final = 100 * 1024**2
 """Free disk space below which writes are about to fail."""
 LOW_BYTES: Final = 1024**3
@@ -83,7 +85,7 @@ def _python() -> Finding:
 
 def _unknown_variables() -> list[Finding]:
     """Variables that look like settings and are none: misspelt, mostly."""
-    known = {f"{PREFIX}{name.upper()}" for name in (*Settings.model_fields, "space", "debug")}
+    known = {f"{PREFIX}{name.upper()}" for name in (*Settings.model_fields, *NOT_SETTINGS)}
     unknown = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
     found = []
     for name in unknown:

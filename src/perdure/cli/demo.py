@@ -12,8 +12,9 @@ import click
 from perdure.cli.as_data import hit_data
 from perdure.cli.call import Call, common, warm_up
 from perdure.cli.called import program
+from perdure.cli.failing import Interrupted
 from perdure.cli.hits import head, why
-from perdure.cli.importing import Imported, Interrupted, Plan, import_messages
+from perdure.cli.importing import Imported, Plan, import_messages
 from perdure.cli.printing import moment, tell
 from perdure.cli.progress import byte_progress
 from perdure.clock import DatabaseClock

@@ -53,6 +53,12 @@ class NoSuchCommand(click.UsageError):
         self.advice = advice
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during an import."""
+
+    hint = "What was imported so far is kept. The same command goes on from there and stores nothing twice."
+
+
 def debugging() -> bool:
     """Whether PERDURE_DEBUG asks for tracebacks."""
     return os.environ.get("PERDURE_DEBUG", "") not in {"", "0"}

@@ -14,7 +14,8 @@ import click
 
 from perdure import door
 from perdure.cli.call import Call, audience_option, common
-from perdure.cli.failing import FAILED, REFUSED, error_data
+from perdure.cli.failing import FAILED, REFUSED, Interrupted, error_data
+from perdure.cli.items import import_source
 from perdure.cli.printing import Screen, one_line
 from perdure.cli.progress import ByteProgress, byte_progress
 from perdure.cli.words import counted
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
     from perdure.connect import MessageReader
     from perdure.ingest import BatchReport
     from perdure.memory import Memory
-    from perdure.types import Message
+    from perdure.types import ItemSource, Message
 
 SHOWN_REFUSALS: Final = 20
 KEPT_REFUSALS: Final = 1000
 """Refusals that `--json` lists; all are counted."""
 NAMED_BY_FORMAT: Final = frozenset({"chatgpt", "telegram", "locomo", "longmemeval"})
 """Formats whose ids hold across files, so that a newer export of the same chats adds only what is new."""
-FORMAT_NAMES: Final = ("jsonl", "locomo", "longmemeval", "chatgpt", "telegram", "whatsapp")
+FORMAT_NAMES: Final = ("jsonl", "locomo", "longmemeval", "chatgpt", "telegram", "whatsapp", "eml", "mbox", "ics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +84,7 @@ class Imported:
             self.refuse(error)
 
 
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during an import."""
-
-    hint = "What was imported so far is kept. The same command goes on from there and stores nothing twice."
-
-
-@click.command("import", short_help="Import a file of conversations.")
+@click.command("import", short_help="Import a file of conversations, mails or events.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "--format", "format_name", type=click.Choice(FORMAT_NAMES), help="What the file is. [default: judged by content]"
@@ -117,13 +112,17 @@ def import_file(
 ) -> int:
     """Import the conversations in PATH: JSON Lines, ChatGPT, Telegram, WhatsApp, LoCoMo, LongMemEval.
 
-    Messages that name a space go there, unless --space is given; all others go to --space. Interrupt it whenever you
-    like: the same command goes on where it stopped. Running it again stores nothing twice.
+    Mails (.eml, mbox) and events (.ics) are queued to be judged. Messages that name a space go there, unless --space is
+    given; all others go to --space. Interrupt it whenever you like: the same command goes on where it stopped. Running
+    it again stores nothing twice.
     """
-    from perdure.connect import ReadOptions, read_messages  # noqa: PLC0415 - loads the readers
+    from perdure.connect import ITEM_FORMATS, ReadOptions, detect_format, read_messages  # noqa: PLC0415 - the readers
 
     if day_first and month_first:
         raise click.UsageError("--day-first and --month-first exclude each other.")
+    format_name = format_name or detect_format(path)
+    if format_name in ITEM_FORMATS:
+        return import_source(call, item_source(path, format_name, zone), path.name, audience)
     options = ReadOptions(require_zone(zone), day_first if day_first or month_first else None, conversation)
     reader = read_messages(path, format_name, options=options)
     plan = Plan(
@@ -153,6 +152,15 @@ def import_file(
     if imported.stopped is not None:
         return REFUSED
     return FAILED if imported.refused else 0
+
+
+def item_source(path: Path, format_name: str, zone: str) -> ItemSource:
+    """A file of mails or events as a source."""
+    from perdure.connect import CalendarOptions, IcsFile, MailFile  # noqa: PLC0415 - loads the readers
+
+    if format_name == "ics":
+        return IcsFile(path, CalendarOptions(require_zone(zone)))
+    return MailFile(path, format_name)
 
 
 async def import_messages(

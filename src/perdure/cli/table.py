@@ -26,7 +26,9 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
     "Memories": {
         "save": Entry("perdure.cli.save:save", "Remember a text."),
         "bootstrap": Entry("perdure.cli.bootstrap:bootstrap", "Begin with a text about the user."),
-        "import": Entry("perdure.cli.importing:import_file", "Import a file of conversations."),
+        "import": Entry("perdure.cli.importing:import_file", "Import a file of conversations, mails or events."),
+        "mail": Entry("perdure.cli.sources:mail", "Read a mailbox over IMAP."),
+        "calendar": Entry("perdure.cli.sources:calendar", "Read a calendar: CalDAV, or a published .ics address."),
         "recall": Entry("perdure.cli.retrieve:recall", "Show what would be put into the prompt for a message."),
         "search": Entry("perdure.cli.retrieve:search", "Search by meaning and by words."),
         "list": Entry("perdure.cli.browse:list_memories", "List memories, newest first."),
