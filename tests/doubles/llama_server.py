@@ -1,7 +1,7 @@
 """llama.cpp's own HTTP server, in this process, over a model of random weights: what a grammar really constrains.
 
-The model knows nothing, so all sense in an answer comes from the grammar. Its vocabulary is all bytes and all printable
-ASCII characters; how fond it is of closing a text is chosen when it is made.
+The model knows nothing, so all sense in an answer comes from the grammar. Its vocabulary is all bytes, the printable
+ASCII characters and a few of other scripts; how fond it is of closing a text is chosen when it is made.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import xllamacpp
 
 CONTEXT = 16384
 _WIDTH, _LAYERS, _HEADS, _FEED = 32, 1, 4, 64
-_UNSOUND = (0xC0, 0xC1, 0xE0, 0xED, 0xF0, *range(0xF4, 0x100))
+_OTHER_SCRIPTS = "éßñЖя日本語한عกअ🙂𠀀"
 _TEMPLATE = "{% for m in messages %}[{{ m['role'] }}] {{ m['content'] }}\n{% endfor %}[assistant] "
 
 
@@ -25,13 +25,13 @@ def make_model(path: Path, *, closing: float = 4.0, seed: int = 0) -> Path:
     """Writes a random llama of some 200 kB.
 
     Args:
-        closing: what is added to the odds (as a logarithm) of the sign that ends a text; much below zero, the model
-            talks as long as it is let.
+        closing: what is added to the odds (as a logarithm) of the signs that end a text and an answer; much below
+            zero, the model talks as long as it is let.
         seed: of the weights.
     """
     rng = np.random.default_rng(seed)
     controls = [b"<unk>", b"<s>", b"</s>"]
-    plain = [*("▁",), *map(chr, range(33, 127))]
+    plain = ["▁", *map(chr, range(33, 127)), *_OTHER_SCRIPTS]
     tokens = [*controls, *(f"<0x{byte:02X}>".encode() for byte in range(256)), *(sign.encode() for sign in plain)]
     kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
     kinds += [gguf.TokenType.BYTE] * 256 + [gguf.TokenType.NORMAL] * len(plain)
@@ -49,7 +49,7 @@ def make_model(path: Path, *, closing: float = 4.0, seed: int = 0) -> Path:
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     writer.add_tokenizer_model("llama")
     writer.add_token_list(tokens)
-    writer.add_token_scores([0.0] * 259 + [-1.0] * len(plain))
+    writer.add_token_scores([0.0] * (len(controls) + 256) + [-1.0] * len(plain))
     writer.add_token_types(kinds)
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
@@ -65,9 +65,12 @@ def make_model(path: Path, *, closing: float = 4.0, seed: int = 0) -> Path:
     embedding, output = weights(len(tokens), _WIDTH), weights(len(tokens), _WIDTH)
     embedding[:, 0] = 1.0
     output[:, 0] = 0.0
-    output[259 + plain.index('"'), 0] = closing / np.sqrt(_WIDTH)
-    for byte in _UNSOUND:  # so that whatever continuation bytes follow a leading byte, they are sound UTF-8
-        output[3 + byte, 0] = -100.0
+    ends = [controls.index(b"</s>"), len(controls) + ord('"'), len(controls) + 256 + plain.index('"')]
+    output[ends, 0] = closing / np.sqrt(_WIDTH)
+    # Never written: signs that a server leaves out of its answer, bytes that are no character by themselves, and white
+    # space, which a JSON schema (other than a grammar) allows without end.
+    output[:2, 0] = output[len(controls) + 0x80 : len(controls) + 0x100, 0] = -100.0
+    output[[len(controls) + 256, *(len(controls) + ord(sign) for sign in " \t\n\r")], 0] = -100.0
     writer.add_tensor("token_embd.weight", embedding)
     writer.add_tensor("output_norm.weight", np.ones(_WIDTH, np.float32))
     writer.add_tensor("output.weight", output)
