@@ -13,9 +13,10 @@ from tests.doubles.chat_server import ChatServer, serving
 from tests.doubles.embedder import HashedEmbedder
 
 if TYPE_CHECKING:
-    from perdure import Memory, SimulatedClock, Space
+    from perdure import Memory, Space
     from perdure.store.embedded import ServerUrls
     from tests.conftest import TestServer
+    from tests.doubles.clock import SkippingClock
     from tests.integration.ranking_spaces import LoadedSpace
 
 
@@ -55,15 +56,16 @@ def chat() -> Iterator[ChatServer]:
 
 
 @pytest.fixture
-def noon() -> SimulatedClock:
-    from perdure import SimulatedClock
+def noon() -> SkippingClock:
+    """Noon, until it is moved."""
+    from tests.doubles.clock import SkippingClock
 
-    return SimulatedClock(datetime(2026, 3, 1, 12, tzinfo=UTC))
+    return SkippingClock(datetime(2026, 3, 1, 12, tzinfo=UTC))
 
 
 @pytest.fixture
 async def judged(
-    urls: ServerUrls, embedder: HashedEmbedder, noon: SimulatedClock, chat: ChatServer
+    urls: ServerUrls, embedder: HashedEmbedder, noon: SkippingClock, chat: ChatServer
 ) -> AsyncIterator[Space]:
     """A space whose memory has the scripted model in both roles, at a time that stands still."""
     roles = {"thinker_url": chat.url, "subagent_url": chat.url}

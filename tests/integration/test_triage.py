@@ -105,12 +105,12 @@ async def test_an_exchange_is_kept_from_5_on_and_from_3_on_if_something_was_look
     assert report.outcomes["stored" if kept else "nothing"] == 1
 
 
-@pytest.mark.parametrize(("salience", "save", "kept"), [(1, True, True), (10, False, False)])
+@pytest.mark.parametrize(("salience", "kept"), [(1, True), (10, False)])
 @pytest.mark.parametrize("kind", ["email", "calendar"])
 async def test_a_mail_or_an_event_is_kept_unless_the_judge_says_no(
-    judged: Space, chat: ChatServer, kind: str, salience: int, save: bool, kept: bool
+    judged: Space, chat: ChatServer, kind: str, salience: int, kept: bool
 ) -> None:
-    chat.answer("triage", {"summary": "The rent rises in May", "salience": salience, "save": save})
+    chat.answer("triage", {"summary": "The rent rises in May", "salience": salience, "save": kept})
     await hand_in(judged, kind, "Dear tenant, the rent rises in May", occurred_at=datetime(2026, 2, 1, tzinfo=UTC))
     await judged.drain()
     stored = await judged.list()
@@ -122,9 +122,7 @@ async def test_a_mail_or_an_event_is_kept_unless_the_judge_says_no(
         assert (evidence.kind, evidence.excerpt) == (kind, "Dear tenant, the rent rises in May")
 
 
-async def test_the_users_words_are_judged_whole_before_the_reply_and_the_tools(
-    judged: Space, chat: ChatServer
-) -> None:
+async def test_the_users_words_are_judged_whole_before_the_reply_and_the_tools(judged: Space, chat: ChatServer) -> None:
     user = "我搬到里斯本了。" * 120
     await judged.capture(
         user=user,

@@ -21,7 +21,7 @@ from perdure.llm.schemas import TriageVerdict
 from perdure.resources import Resources
 from perdure.store.changes import lower_salience, supersede
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import MemoryRow, NewText, read_rows, siblings
+from perdure.store.memories import MemoryRow, NewText, read_rows
 from perdure.store.queue import Queue, QueuedWork, enqueue
 from perdure.store.spaces import SpaceRow
 from perdure.types import Nothing, Outcome, StoredMemory, Trust
@@ -31,6 +31,9 @@ SHIFT: Final = 9
 MOST: Final = 10.0
 """The greatest salience."""
 RETRIAGED: Final = "judged later"
+FORGOTTEN: Final = "it was forgotten meanwhile"
+UNJUDGED: Final = "unjudged-1"
+"""What made a memory that a later judge had nothing to say about."""
 
 
 async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
@@ -43,16 +46,16 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
     domain = DOMAINS[work.kind]
     if work.payload.get("cancelled"):
         return Ready(lambda tx: _close(tx, space, work))
-    recalled, kept_before = await _read_before(resources, space, work)
+    recalled, kept_before, forgotten = await _read_before(resources, space, work)
     material = domain.read(work, recalled)
-    if material.empty is not None:
-        return _nothing(space, work, material.empty)
+    if forgotten or material.empty is not None:
+        return _nothing(space, work, material.empty or FORGOTTEN)
     answer = await resources.models.ask("triage", material.prompt, TriageVerdict, ledger=ledger)
     verdict = answer.value
     # Of an event that was worth keeping, what became of it is worth keeping too.
     if not domain.should_save(verdict, material.grounded) and not kept_before:
         why = f"salience {verdict.salience}" + ("" if verdict.save else ", not worth saving")
-        return _nothing(space, work, why, salience=verdict.salience, made_by=answer.made_by)
+        return _nothing(space, work, why, verdict.salience, answer.made_by)
     draft = material.draft(verdict, answer.made_by)
     entities = await extracted_entities(resources, draft.text, ledger)
     draft = replace(draft, entities=entities)
@@ -68,9 +71,12 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
     shift = verdict.paradigm_shift and verdict.salience >= SHIFT and draft.trust is Trust.USER
 
     async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
+        replaced = await _replaced_rows(tx, space, work)
+        if replaced is None:
+            return [Nothing(FORGOTTEN)]
         kept = await write_judged(tx, resources, space, text, judge, by=draft.source)
         outdated = await outdate(tx, await earlier_revisions(tx, space, work), kept.survivor, work)
-        await _take_the_place(tx, await _replaced_rows(tx, space, work), kept.survivor, answer.made_by)
+        await _take_the_place(tx, replaced, kept.survivor, answer.made_by)
         await _follow_up(tx, resources, work, draft, kept, shift=shift)
         return (*kept.outcomes, *outdated)
 
@@ -93,25 +99,27 @@ def subject_of(draft: Draft, text: NewText, work: QueuedWork, entities: Sequence
 
 async def _read_before(
     resources: Resources, space: SpaceRow, work: QueuedWork
-) -> tuple[list[StoredMemory], list[MemoryRow]]:
-    """The memories that were in the prompt of the exchange, and what earlier revisions of the event left."""
+) -> tuple[list[StoredMemory], list[MemoryRow], bool]:
+    """The memories that were in the prompt of the exchange, what earlier revisions of the event left, and whether
+    anything that is to be judged anew was forgotten meanwhile."""
     ids = work.payload.get("recalled_ids") or ()
-    if not ids and not work.payload.get("series"):
-        return [], []
+    if not ids and not work.payload.get("series") and not work.payload.get("replaces"):
+        return [], [], False
 
-    async def read(tx: SpaceTransaction) -> tuple[list[StoredMemory], list[MemoryRow]]:
+    async def read(tx: SpaceTransaction) -> tuple[list[StoredMemory], list[MemoryRow], bool]:
         rows = await read_rows(tx, space.name, ids)
-        return [row.memory for row in rows.values()], await earlier_revisions(tx, space, work)
+        forgotten = await _replaced_rows(tx, space, work) is None
+        return [row.memory for row in rows.values()], await earlier_revisions(tx, space, work), forgotten
 
     return await resources.database.in_space(space.id, read)
 
 
-def _nothing(
-    space: SpaceRow, work: QueuedWork, reason: str, *, salience: float | None = None, made_by: str = ""
-) -> Ready:
+def _nothing(space: SpaceRow, work: QueuedWork, reason: str, salience: float = MOST, made_by: str = UNJUDGED) -> Ready:
+    """Nothing is stored; what is in already and was judged now is worth what the judge says, if that is less."""
+
     async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
         replaced = await _replaced_rows(tx, space, work)
-        if replaced and salience is not None:
+        if replaced:
             await lower_salience(tx, replaced, salience, made_by=made_by, changed_by="triage")
         return [Nothing(reason)]
 
@@ -129,11 +137,14 @@ def _replaced(work: QueuedWork) -> tuple[int, ...]:
     return tuple(work.payload.get("replaces") or ())
 
 
-async def _replaced_rows(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list[MemoryRow]:
+async def _replaced_rows(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list[MemoryRow] | None:
+    """Those that still count. None if one was forgotten meanwhile: its words, which wait here, must not come back."""
     ids = _replaced(work)
     if not ids:
         return []
-    rows = await read_rows(tx, space.name, await siblings(tx, ids, space.name))
+    rows = await read_rows(tx, space.name, ids)
+    if len(rows) < len(ids):
+        return None
     return [row for row in rows.values() if row.memory.superseded_at is None]
 
 

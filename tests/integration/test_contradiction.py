@@ -1,0 +1,208 @@
+"""What a new memory does to those near it: the four verdicts, and who may overturn whom."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from perdure import Space, StoredMemory
+from tests.doubles.chat_server import ChatServer, Request
+from tests.doubles.clock import SkippingClock
+from tests.integration.test_triage import hand_in
+
+
+async def say(space: Space, text: str, **options: object) -> None:
+    await space.capture(user=text, **options)
+    report = await space.drain()
+    assert (report.done, report.failed) == (1, 0)
+
+
+async def live(space: Space) -> list[str]:
+    return sorted(memory.summary for memory in await space.list())
+
+
+async def everything(space: Space) -> dict[str, StoredMemory]:
+    return {memory.summary: memory for memory in await space.list(superseded=True)}
+
+
+async def test_unrelated_memories_are_not_compared(judged: Space, chat: ChatServer) -> None:
+    await say(judged, "My sister is called Elisabeth")
+    await say(judged, "The garage door needs grease")
+    assert chat.asked("contradiction") == []
+
+
+async def test_a_compatible_memory_leaves_the_other_alone(judged: Space, chat: ChatServer) -> None:
+    await say(judged, "I like green tea in the morning")
+    await say(judged, "I like green tea in the evening")
+    (request,) = chat.asked("contradiction")
+    assert (request.data("old"), request.data("new")) == (
+        "I like green tea in the morning",
+        "I like green tea in the evening",
+    )
+    assert len(await live(judged)) == 2
+
+
+@pytest.mark.parametrize("verdict", ["UPDATES", "CONTRADICTS"])
+async def test_what_is_outdated_becomes_a_tombstone_that_says_why(
+    judged: Space, chat: ChatServer, verdict: str
+) -> None:
+    await say(judged, "The meeting is at 3 pm")
+    chat.answer("contradiction", {"verdict": verdict, "reason": "the hour was changed"})
+    await judged.capture(user="The meeting is at 4 pm")
+    report = await judged.drain()
+    assert (report.outcomes["stored"], report.outcomes["superseded"]) == (1, 1)
+    assert await live(judged) == ["The meeting is at 4 pm"]
+    stored = await everything(judged)
+    old, new = stored["The meeting is at 3 pm"], stored["The meeting is at 4 pm"]
+    assert (old.superseded_by, old.superseded_reason) == (new.id, f"{verdict}: the hour was changed")
+    assert old.superseded_at is not None
+    history = await judged.history(old.id)
+    assert [row["action"] for row in history] == ["supersede"]
+
+
+async def test_a_duplicate_is_merged_with_its_tags_evidence_and_the_greater_salience(
+    judged: Space, chat: ChatServer
+) -> None:
+    chat.answer("triage", lambda request: {"tags": ["home"], "salience": 5})
+    await say(judged, "I moved to Lisbon in May", operation_id="op-1")
+    chat.answer("triage", lambda request: {"tags": ["Portugal"], "salience": 8})
+    chat.answer("contradiction", {"verdict": "DUPLICATE"})
+    await judged.capture(user="In May I moved to Lisbon", operation_id="op-2")
+    report = await judged.drain()
+    assert report.outcomes["merged"] == 1
+    (memory,) = await judged.list()
+    assert (memory.summary, memory.tags) == ("I moved to Lisbon in May", ("home", "Portugal"))
+    assert memory.salience >= 8
+    assert [item.external_id for item in await judged.evidence(memory.id)] == ["op-1", "op-2"]
+
+
+async def test_the_same_words_are_merged_without_asking(judged: Space, chat: ChatServer) -> None:
+    for number in range(3):
+        await say(judged, "I moved to Lisbon in May", operation_id=f"op-{number}")
+    assert chat.asked("contradiction") == []
+    (memory,) = await judged.list()
+    assert len(await judged.evidence(memory.id)) == 3
+
+
+async def test_memories_that_share_an_entity_are_compared_however_far_apart_they_are(
+    judged: Space, chat: ChatServer
+) -> None:
+    chat.answer("entities", {"entities": ["Project Zebra"]})
+    await say(judged, "Deadline of Project Zebra: 3 May")
+    await say(judged, "Nobody expects zebras before autumn any more")
+    assert [request.data("old") for request in chat.asked("contradiction")] == ["Deadline of Project Zebra: 3 May"]
+
+
+async def test_a_stranger_cannot_overturn_what_the_user_said(judged: Space, chat: ChatServer) -> None:
+    await say(judged, "The flight leaves at 9 from gate number 3")
+    chat.answer("contradiction", {"verdict": "UPDATES", "reason": "a mail says so"})
+    await hand_in(judged, "email", "The flight leaves at 8 from gate number 3")
+    await judged.drain()
+    assert await live(judged) == [
+        "The flight leaves at 8 from gate number 3",
+        "The flight leaves at 9 from gate number 3",
+    ]
+    stored = await everything(judged)
+    mine, theirs = (
+        stored["The flight leaves at 9 from gate number 3"],
+        stored["The flight leaves at 8 from gate number 3"],
+    )
+    assert (mine.conflicts_with, theirs.conflicts_with) == ((theirs.id,), (mine.id,))
+
+
+async def test_the_user_overturns_what_a_stranger_said(judged: Space, chat: ChatServer, noon: SkippingClock) -> None:
+    await hand_in(judged, "email", "The flight leaves at 9 from gate number 3")
+    await judged.drain()
+    noon.advance(timedelta(hours=1))
+    chat.answer("contradiction", {"verdict": "UPDATES"})
+    await say(judged, "The flight leaves at 8 from gate number 3")
+    assert await live(judged) == ["The flight leaves at 8 from gate number 3"]
+
+
+async def test_what_is_told_in_private_does_not_overturn_what_the_space_knows(judged: Space, chat: ChatServer) -> None:
+    await say(judged, "The surprise party for Ada is on Friday evening")
+    chat.answer("contradiction", {"verdict": "UPDATES"})
+    private = judged._memory.space(judged.name, audience="surprise")
+    await say(private, "The surprise party for Ada is on Sunday evening")
+    assert await live(judged) == ["The surprise party for Ada is on Friday evening"]
+    assert len(await live(private)) == 2
+    stored = await everything(private)
+    public, secret = (
+        stored["The surprise party for Ada is on Friday evening"],
+        stored["The surprise party for Ada is on Sunday evening"],
+    )
+    assert (public.conflicts_with, secret.conflicts_with) == ((), (public.id,))
+
+
+async def test_other_audiences_are_not_even_compared(judged: Space, chat: ChatServer) -> None:
+    chat.answer("contradiction", {"verdict": "UPDATES"})
+    for audience in ("ada", "bob", None):
+        await say(judged._memory.space(judged.name, audience=audience), f"The code of the door is 1{audience}")
+    assert chat.asked("contradiction") == []
+
+
+async def test_a_memory_of_several_chunks_is_outdated_as_a_whole(judged: Space, chat: ChatServer) -> None:
+    plan = " ".join(f"In week {week} of the plan we run {week + 3} kilometres." for week in range(1, 40))
+    await judged.save(plan, source_date="2026-01-01")
+    chat.answer("contradiction", {"verdict": "UPDATES"})
+    await say(judged, "In week 3 of the plan we run 9 kilometres.")
+    assert await live(judged) == ["In week 3 of the plan we run 9 kilometres."]
+
+
+async def test_two_contradicting_facts_that_arrive_at_once_never_both_stay_live(
+    judged: Space, chat: ChatServer
+) -> None:
+    chat.answer("contradiction", {"verdict": "CONTRADICTS"})
+    for number, city in enumerate(("Boston", "Denver", "Austin", "Dallas")):
+        await judged.capture(
+            user=f"For work and family reasons I live in the city of {city}", conversation_id=f"c{number}"
+        )
+    reports = await asyncio.gather(judged.drain(), judged.drain(), judged.drain())
+    assert sum(report.done for report in reports) == 4
+    assert await live(judged) == ["For work and family reasons I live in the city of Dallas"]
+
+
+async def test_64_parallel_identical_exchanges_are_one_memory(judged: Space, chat: ChatServer) -> None:
+    chat.answer("triage", {"summary": "The user is allergic to peanuts"})
+    await asyncio.gather(
+        *(judged.capture(user=f"peanuts, allergic ({number})", operation_id=f"op-{number}") for number in range(64))
+    )
+    reports = await asyncio.gather(*(judged.drain() for _ in range(4)))
+    assert sum(report.done for report in reports) == 64
+    (memory,) = await judged.list()
+    assert len(await judged.evidence(memory.id)) == 64
+    assert sum(report.outcomes.get("merged", 0) for report in reports) == 63
+
+
+async def test_a_verdict_that_is_missing_is_an_attempt_and_nothing_is_stored(
+    judged: Space, chat: ChatServer, noon: SkippingClock
+) -> None:
+    await say(judged, "The meeting is at 3 pm")
+    chat.answer("contradiction", "EXISTING_1: in no way CONTRADICTS")
+    await judged.capture(user="The meeting is at 4 pm")
+    for _ in range(3):
+        report = await judged.drain()
+        noon.advance(timedelta(minutes=30))
+    assert report.failed == 1
+    assert await live(judged) == ["The meeting is at 3 pm"]
+
+
+async def test_a_memory_that_was_changed_while_it_was_judged_is_judged_again(judged: Space, chat: ChatServer) -> None:
+    await say(judged, "The meeting is at 3 pm")
+    (old,) = await judged.list()
+    loop = asyncio.get_running_loop()
+
+    def change(request: Request) -> dict[str, str]:
+        update = judged.update(old.id, text="The meeting is at 5 pm")
+        asyncio.run_coroutine_threadsafe(update, loop).result(10)
+        return {"verdict": "UPDATES"}
+
+    chat.then("contradiction", change, {"verdict": "COMPATIBLE"})
+    await say(judged, "The meeting is at 4 pm")
+    assert await live(judged) == ["The meeting is at 4 pm", "The meeting is at 5 pm"]
+    assert [request.data("old") for request in chat.asked("contradiction")] == [
+        "The meeting is at 3 pm",
+        "The meeting is at 5 pm",
+    ]
