@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from math import isnan
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -32,18 +33,17 @@ def _upper(value: object) -> object:
     return value.strip().upper() if isinstance(value, str) else value
 
 
-def _whole(value: object) -> object:
+def _number(value: object) -> object:
     """Refuses true and false, which pydantic would take for 1 and 0."""
     if isinstance(value, bool):
-        raise ValueError("a whole number is needed")  # noqa: TRY004 - a TypeError would not become a ValidationError
+        raise ValueError("a number is needed")  # noqa: TRY004 - a TypeError would not become a ValidationError
     return value
 
 
 def _clamped(value: object) -> object:
     """A number outside 0..1 is moved to the nearer end (spec: each score clamped)."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return value
-    return min(max(value, 0.0), 1.0) if value == value else value  # noqa: PLR0124 - not a number is not equal to itself
+    value = _number(value)
+    return min(max(value, 0.0), 1.0) if isinstance(value, int | float) and not isnan(value) else value
 
 
 def _language(value: object) -> object:
@@ -70,7 +70,7 @@ def _labels(most: int, longest: int) -> BeforeValidator:
     return BeforeValidator(cut)
 
 
-Salience = Annotated[int, Field(ge=1, le=10), BeforeValidator(_whole)]
+Salience = Annotated[int, Field(ge=1, le=10), BeforeValidator(_number)]
 """1–3 routine noise, 4–6 for a time or a project, 7–8 high value or identity, 9–10 critical or permanent."""
 
 Score = Annotated[float, Field(ge=0, le=1), BeforeValidator(_clamped)]
@@ -160,7 +160,7 @@ class Rewrites(Answer):
 class Ranking(Answer):
     """Numbers of the candidates that answer the query, best first."""
 
-    numbers: list[Annotated[int, Field(ge=1, le=99), BeforeValidator(_whole)]] = Field(max_length=20)
+    numbers: list[Annotated[int, Field(ge=1, le=99), BeforeValidator(_number)]] = Field(max_length=20)
 
 
 class ProfileFact(Answer):
