@@ -56,23 +56,59 @@ CLAIM: Final = """
         SELECT p.id
         FROM {queue} p
         LEFT JOIN held ON held.conversation_id = p.conversation_id AND held.id < p.id
-        WHERE p.space_id = %(space_id)s AND p.due_at <= %(now)s AND held.id IS NULL {heads}
+        WHERE p.space_id = %(space_id)s AND p.due_at <= %(now)s AND held.id IS NULL
         ORDER BY p.id
         LIMIT %(limit)s
         FOR UPDATE OF p SKIP LOCKED
     )
+    {take}
+"""
+
+HELD: Final = """
+    SELECT DISTINCT h.conversation_id
+    FROM {queue} h
+    WHERE h.space_id = %(space_id)s AND h.due_at > %(now)s AND h.conversation_id <> ''
+"""
+
+# From head to head: every row is looked at once at most, however long a conversation is and however many there are.
+CLAIM_HEADS: Final = """
+    WITH RECURSIVE heads AS (
+        (SELECT p.id, ARRAY[p.conversation_id] AS seen
+         FROM {queue} p
+         WHERE p.space_id = %(space_id)s AND p.due_at <= %(now)s AND p.conversation_id <> ALL (%(held)s::text[])
+         ORDER BY p.id
+         LIMIT 1)
+        UNION ALL
+        SELECT n.id, n.seen
+        FROM heads f
+        CROSS JOIN LATERAL (
+            SELECT p.id, f.seen || p.conversation_id AS seen
+            FROM {queue} p
+            WHERE p.space_id = %(space_id)s AND p.id > f.id AND p.due_at <= %(now)s
+              AND p.conversation_id <> ALL (%(held)s::text[])
+              AND (p.conversation_id = '' OR p.conversation_id <> ALL (f.seen))
+            ORDER BY p.id
+            LIMIT 1
+        ) n
+        WHERE cardinality(f.seen) < %(limit)s
+    ),
+    due AS MATERIALIZED (
+        SELECT p.id
+        FROM heads f
+        JOIN {queue} p ON p.id = f.id
+        WHERE p.space_id = %(space_id)s
+        FOR UPDATE OF p SKIP LOCKED
+    )
+    {take}
+"""
+
+TAKE: Final = """
     UPDATE {queue} q
     SET lease_holder = %(holder)s, lease_until = %(lease_until)s
     FROM due
     WHERE q.space_id = %(space_id)s AND q.id = due.id
     RETURNING q.id, q.kind, q.conversation_id, q.audience, q.speaker, q.payload, q.occurred_at, q.enqueued_at,
               q.attempts
-"""
-
-ONLY_HEADS: Final = """
-    AND (p.conversation_id = '' OR NOT EXISTS (
-        SELECT FROM {queue} e
-        WHERE e.space_id = %(space_id)s AND e.conversation_id = p.conversation_id AND e.id < p.id))
 """
 
 # Deleting is the proof of ownership: a worker that hung past its lease finds nothing and stores nothing.
@@ -221,8 +257,12 @@ async def claim(
     With `heads` at most one row of each named conversation, its first, for those who work off conversations side by
     side; otherwise a row comes together with everything due before it.
     """
-    params = {"holder": holder, "limit": limit, "lease_until": tx.now + visibility}
-    rows = await tx.fetch_all(_claim_statement(queue, heads), params)
+    params: dict[str, object] = {"holder": holder, "limit": limit, "lease_until": tx.now + visibility}
+    if heads:
+        held = await tx.fetch_all(_of(HELD, queue))
+        params["held"] = [row["conversation_id"] for row in held]
+    # Not prepared: the planner has to see how few rows are asked for, and which conversations are held.
+    rows = await tx.fetch_all(_claim_statement(queue, heads), params, prepare=False)
     return sorted((QueuedWork(queue=queue, **row) for row in rows), key=lambda row: row.id)
 
 
@@ -290,8 +330,8 @@ def _of(statement: LiteralString, queue: Queue) -> sql.SQL:
 @lru_cache(maxsize=16)
 def _claim_statement(queue: Queue, heads: bool) -> sql.SQL:
     table = sql.Identifier(queue.value)
-    only_heads = sql.SQL(ONLY_HEADS if heads else "").format(queue=table)
-    return kept(sql.SQL(CLAIM).format(queue=table, heads=only_heads))
+    statement = sql.SQL(CLAIM_HEADS if heads else CLAIM)
+    return kept(statement.format(queue=table, take=sql.SQL(TAKE).format(queue=table)))
 
 
 @lru_cache(maxsize=1)
