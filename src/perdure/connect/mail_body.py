@@ -34,11 +34,15 @@ class Attachment:
 
 @dataclass(slots=True)
 class Body:
-    """The words of a mail as they are shown, quotations still in them, and its attachments."""
+    """The words of a mail as they are shown, quotations still in them, and its attachments.
+
+    `parts` counts those looked at; while `names_only` isn't 0, only names of attachments are looked for.
+    """
 
     text: str = ""
     attachments: list[Attachment] = field(default_factory=list)
     parts: int = 0
+    names_only: int = 0
 
 
 def read_body(message: email.message.Message) -> Body:
@@ -57,6 +61,8 @@ def _words(part: email.message.Message, body: Body, depth: int) -> str:
         _attach(part, kind, body)
         return ""
     if not part.is_multipart():
+        if body.names_only:
+            return ""
         return _html(part) if kind == "text/html" else _plain(part)
     children = part.get_payload()
     parts = [child for child in children if isinstance(child, email.message.Message)]
@@ -68,15 +74,14 @@ def _words(part: email.message.Message, body: Body, depth: int) -> str:
 
 def _best(parts: list[email.message.Message], body: Body, depth: int) -> str:
     """The plain part, unless it says nothing or only that there is another one."""
-    plain = marked = ""
-    for part in parts:
-        text = _words(part, body, depth + 1)
-        if _kind(part) == "text/plain":
-            plain = plain or text
-        else:
-            marked = marked or text
-    stub = len(plain) < _STUB_CHARS and len(marked) > _STUB_FACTOR * len(plain)
-    return plain if has_letter_or_digit(plain) and not stub else marked or plain
+    plain = "\n\n".join(_words(part, body, depth + 1) for part in parts if _kind(part) == "text/plain").strip()
+    said, short = has_letter_or_digit(plain), len(plain) < _STUB_CHARS
+    body.names_only += said and not short
+    texts = [_words(part, body, depth + 1) for part in parts if _kind(part) != "text/plain"]
+    body.names_only -= said and not short
+    marked = next(filter(None, texts), "")
+    stub = short and len(marked) > _STUB_FACTOR * len(plain)
+    return plain if said and not stub else marked or plain
 
 
 def _kind(part: email.message.Message) -> str:
@@ -105,6 +110,7 @@ def _attach(part: email.message.Message, kind: str, body: Body) -> None:
         name = Headers(first).text("subject", _MAX_NAME_CHARS) if isinstance(first, email.message.Message) else ""
     if not name and kind == "text/calendar":
         name = "invite.ics"
+    kind = on_one_line(decoded_words(kind))[:_MAX_NAME_CHARS]
     body.attachments.append(Attachment(name or kind, kind, _size(part)))
 
 
@@ -120,10 +126,9 @@ def _file_name(part: email.message.Message) -> str:
 def _size(part: email.message.Message) -> int:
     if part.is_multipart():
         return 0
-    raw = part.get_payload()
-    length = len(raw) if isinstance(raw, str) else 0
+    raw = _payload(part)
     coded = str(part.get("content-transfer-encoding", "")).strip().lower()
-    return (length - raw.count("\n")) * 3 // 4 if isinstance(raw, str) and coded == "base64" else length
+    return (len(raw) - raw.count("\n")) * 3 // 4 if coded == "base64" else len(raw)
 
 
 def _plain(part: email.message.Message) -> str:
@@ -154,8 +159,15 @@ def _bytes(part: email.message.Message) -> bytes:
         data = None
     if isinstance(data, bytes):
         return data
-    raw = part.get_payload()
-    return raw.encode("utf-8", "surrogateescape") if isinstance(raw, str) else b""
+    return _payload(part).encode("utf-8", "surrogateescape")
+
+
+def _payload(part: email.message.Message) -> str:
+    try:
+        raw = part.get_payload()
+    except (ValueError, TypeError, LookupError):  # a charset that is no name
+        return ""
+    return raw if isinstance(raw, str) else ""
 
 
 def _flowed(part: email.message.Message) -> bool:

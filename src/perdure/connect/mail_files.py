@@ -164,7 +164,8 @@ class _Draft:
 
     def add(self, data: bytes) -> None:
         if self._size <= MAX_MAIL_BYTES:
-            self._parts.append(data[1:] if data.startswith(b">") and data.lstrip(b">").startswith(b"From ") else data)
+            hidden = data.startswith(b">") and data.lstrip(b">").startswith(b"From ")
+            self._parts.append(data[1:] if hidden else data)
             self._size += len(data)
 
     def finished(self, end: int) -> _Letter | None:
@@ -185,7 +186,12 @@ def _lines(stream: Stream, offset: int, number: int) -> Iterator[_Line]:
     held = stream.readline(_LINE_BYTES)
     while held:
         following = stream.readline(_LINE_BYTES)
-        begins = whole and is_from_line(held) and after_empty + is_dated(held) + is_header_line(following) >= _SIGNS
+        begins = (
+            whole
+            and held.startswith(b"From ")
+            and is_from_line(held)
+            and after_empty + is_dated(held) + is_header_line(following) >= _SIGNS
+        )
         yield _Line(offset, number, held, begins)
         offset += len(held)
         after_empty = whole and held in (b"\n", b"\r\n")

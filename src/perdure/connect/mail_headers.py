@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import email.message
 import re
 from base64 import b64decode
@@ -21,6 +20,7 @@ MAX_HEADER_CHARS: Final = 20_000
 
 _WORD: Final = re.compile(r"=\?([^?\s]{1,60}?)(?:\*[^?\s]{0,20})?\?([bBqQ])\?([^?]{0,4000})\?=")
 _BETWEEN_WORDS: Final = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,60}\?[bBqQ]\?)")
+_NO_BASE64: Final = re.compile(rb"[^A-Za-z0-9+/]")
 _FOLDS: Final = re.compile(r"\r?\n[ \t]*|[\r\n]")
 _ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"@]{1,200}@[^\s<>()\[\],;:\"@]{1,200}")
 _COMMENT: Final = re.compile(r"\(([^()]{0,200})\)")
@@ -102,10 +102,9 @@ def _word_bytes(encoding: str, data: str) -> bytes:
     raw = data.encode("utf-8", "replace")
     if encoding in "qQ":
         return decodestring(raw.replace(b"_", b" "))
-    try:
-        return b64decode(raw + b"=" * (-len(raw) % 4))
-    except (binascii.Error, ValueError):
-        return b64decode(raw.rstrip(b"=")[: len(raw.rstrip(b"=")) // 4 * 4] or b"")
+    letters = _NO_BASE64.sub(b"", raw)
+    whole = len(letters) - (len(letters) % 4 == 1)  # a single letter is no byte
+    return b64decode(letters[:whole] + b"=" * (-whole % 4))
 
 
 def _addresses(value: str) -> list[Address]:

@@ -19,6 +19,7 @@ _HEAD_CHARS: Final = 320
 _SIGNATURE_LINES: Final = 12
 _SIGNATURE_CHARS: Final = 90
 _LONG_SIGNATURE_LINES: Final = 25
+_LAST_LINES: Final = 2 * _LONG_SIGNATURE_LINES + 1  # an empty one between any two
 _DEVICE_CHARS: Final = 80
 _FOOTER_LINES: Final = 8
 
@@ -193,7 +194,8 @@ def _quote_follows(lines: list[_Line], start: int) -> bool:
 
 def _without_signature(lines: list[_Line]) -> list[_Line]:
     lines = _without_trailing_blanks(lines)
-    for number, line in enumerate(lines):
+    for number in range(max(0, len(lines) - _LAST_LINES), len(lines)):
+        line = lines[number]
         rest = [other for other in lines[number + 1 :] if not other.empty]
         if _begins_signature(line.text, rest):
             return [*_without_trailing_blanks(lines[:number]), *_postscript(lines[number + 1 :])]
