@@ -20,7 +20,7 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.memories import list_ids, read_evidence, read_rows
 from perdure.store.spaces import SpaceRow
 from perdure.store.visibility import facets_of
-from perdure.text import require_text
+from perdure.text import mask, require_text
 from perdure.types import Evidence, MemoryType, Nothing, Outcome, Recall, SearchResult, StoredMemory, Trust
 
 T = TypeVar("T")
@@ -165,12 +165,12 @@ class Space(SpaceIntake):
         Raises:
             InvalidInput, Conflict, EmbeddingUnavailable, EmbeddingFailed, FamilyMismatch, DatabaseUnavailable.
         """
-        words = require_text(text)
+        words = mask(require_text(text)).text
         kind = door.require_choice(memory_type, "memory_type", MemoryType)
         weight = door.require_salience(salience)
-        labels = door.require_labels(tags, "tags")
-        names = door.require_labels(entities, "entities")
-        extra = door.require_metadata(metadata)
+        labels = ingest.masked_labels(door.require_labels(tags, "tags"))
+        names = ingest.masked_labels(door.require_labels(entities, "entities"))
+        extra = ingest.masked_metadata(door.require_metadata(metadata))
         when = door.optional_time(source_date, "source_date")
         who = door.optional_name(speaker, "speaker")
         where = door.optional_name(conversation_id, "conversation_id")

@@ -128,7 +128,9 @@ class SpaceIntake(SpaceQueue):
         place = None if checkpoint is None else door.require_metadata(checkpoint)
         batch, refused = ingest.read_items(door.require_list(items, "items"))
         space = await self._memory.ensure_space(self.name)
-        report = await ingest.import_items(self._resources, space, name, batch, place, self.audience)
+        report = await ingest.import_items(
+            self._resources, space, name, batch, checkpoint=place, audience=self.audience
+        )
         return replace(report, refused=(*report.refused, *refused))
 
     async def import_from(

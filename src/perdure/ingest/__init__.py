@@ -1,14 +1,20 @@
 """Words in: capture, drain, save, import."""
 
+from perdure.ingest.archive import Archive, enqueue_archive, read_archive
+from perdure.ingest.bootstrap import enqueue_bootstrap
 from perdure.ingest.capture import Exchange, ToolResult, enqueue_exchange, operation_fingerprint, read_exchange
 from perdure.ingest.drafts import Draft
 from perdure.ingest.drain import DrainReport, drain_pending_triage
 from perdure.ingest.importing import BatchReport, batches, import_batch, read_messages
+from perdure.ingest.items import ItemReport, import_items, read_items
 from perdure.ingest.restoring import restore_memory
+from perdure.ingest.retriage import retriage
 from perdure.ingest.saving import (
     Changes,
     Receipt,
     forget_memories,
+    masked_labels,
+    masked_metadata,
     pin_memory,
     replayed,
     require_row,
@@ -17,25 +23,35 @@ from perdure.ingest.saving import (
 )
 
 __all__ = [
+    "Archive",
     "BatchReport",
     "Changes",
     "Draft",
     "DrainReport",
     "Exchange",
+    "ItemReport",
     "Receipt",
     "ToolResult",
     "batches",
     "drain_pending_triage",
+    "enqueue_archive",
+    "enqueue_bootstrap",
     "enqueue_exchange",
     "forget_memories",
     "import_batch",
+    "import_items",
+    "masked_labels",
+    "masked_metadata",
     "operation_fingerprint",
     "pin_memory",
+    "read_archive",
     "read_exchange",
+    "read_items",
     "read_messages",
     "replayed",
     "require_row",
     "restore_memory",
+    "retriage",
     "save_draft",
     "update_memory",
 ]

@@ -15,10 +15,11 @@ from perdure.ingest.outcomes import outcome_from_data, outcome_to_data
 from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import Queue, enqueue, find_operation, remember_operation, set_outcome
-from perdure.text import MAX_TEXT_BYTES, has_letter_or_digit, require_text
+from perdure.text import MAX_TEXT_BYTES, asks_to_forget_this, has_letter_or_digit, mask, require_text
 from perdure.types import Nothing, Outcome, Pending
 
 MAX_TOOLS = 64
+NOT_TO_REMEMBER = "the user asked not to remember this"
 MAX_EXCHANGE_BYTES = 2 * MAX_TEXT_BYTES
 """What user, assistant and tools say together; the first two fit at their longest."""
 
@@ -71,7 +72,8 @@ def read_exchange(
 ) -> Exchange | Nothing:
     """The exchange as it will be queued, or why there is nothing to queue.
 
-    What an earlier recall put into the prompt is cut out, so that it is never captured again as new.
+    What an earlier recall put into the prompt is cut out, so that it is never captured again as new, and secrets are
+    masked. A user who asks that this is not remembered is heard.
 
     Raises:
         InvalidInput: a text is no text or too long, or the exchange as a whole is.
@@ -81,6 +83,8 @@ def read_exchange(
     results = _tools(tools, len(said.encode()) + len(replied.encode()))
     if not has_letter_or_digit(said) and not has_letter_or_digit(replied):
         return Nothing("no letter or digit in the exchange")
+    if asks_to_forget_this(said):
+        return Nothing(NOT_TO_REMEMBER)
     return Exchange(said, replied, results, speaker, audience, conversation_id or "", occurred_at, recalled_ids)
 
 
@@ -141,7 +145,7 @@ def operation_fingerprint(*parts: object) -> bytes:
 def _side(text: Any, field: str) -> str:
     if text is None or (isinstance(text, str) and not text.strip()):
         return ""
-    return strip_fenced(require_text(text, field))
+    return mask(strip_fenced(require_text(text, field))).text
 
 
 def _tools(given: object, size: int) -> tuple[ToolResult, ...]:

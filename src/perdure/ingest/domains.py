@@ -111,7 +111,7 @@ def _read_conversation(work: QueuedWork, recalled: Sequence[StoredMemory]) -> Ma
         trust = Trust(
             vouched_by(
                 verdict.said_by,
-                _distinctive(verdict.summary, work.speaker),
+                distinctive_terms(verdict.summary, work.speaker),
                 user=set(terms(user)),
                 assistant=set(terms(reply)),
                 tools={term for words in [*strangers, *(words for _, words in tools)] for term in terms(words)},
@@ -191,7 +191,7 @@ def _evidence(kind: str, external_id: str, speaker: str | None, when: datetime, 
     return Evidence(kind, external_id, speaker, when, truncate_chars(words, EXCERPT_CHARS))
 
 
-def _distinctive(summary: str, speaker: str | None) -> set[str]:
+def distinctive_terms(summary: str, speaker: str | None) -> set[str]:
     """The terms that tell whose a summary is: no function words, no dates worked out, no names of who took part."""
     common = {term for words in (_ROLES, speaker or "") for term in terms(words)}
     return {term for term in query_terms(summary) if not term.startswith("@")} - common

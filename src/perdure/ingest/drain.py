@@ -16,7 +16,10 @@ from datetime import timedelta
 from typing import Final
 
 from perdure.errors import DatabaseUnavailable, without_words
+from perdure.ingest.archive import handle_archive
+from perdure.ingest.bootstrap import handle_bootstrap
 from perdure.ingest.domains import DOMAINS
+from perdure.ingest.followups import handle_contradiction, handle_quality, handle_transition
 from perdure.ingest.settling import Contended, LeaseLost, Settling, outage_of
 from perdure.ingest.triage import triage_and_save
 from perdure.ingest.verbatim import keep_verbatim
@@ -42,6 +45,11 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "conversation": triage_and_save,
     "email": triage_and_save,
     "calendar": triage_and_save,
+    "bootstrap": handle_bootstrap,
+    "archive": handle_archive,
+    "quality": handle_quality,
+    "contradiction": handle_contradiction,
+    "transition": handle_transition,
 }
 SITES: Final[Mapping[Queue, tuple[str, ...]]] = {
     Queue.TRIAGE: ("triage",),

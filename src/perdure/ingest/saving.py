@@ -18,9 +18,10 @@ from perdure.store.changes import change, change_text, pin, write_history
 from perdure.store.database import SpaceTransaction, Transaction
 from perdure.store.erasing import erase
 from perdure.store.memories import MemoryRow, find_duplicates, read_rows, siblings
-from perdure.store.queue import remember_operation, set_outcome
+from perdure.store.queue import Queue, enqueue, remember_operation, set_outcome
 from perdure.store.spaces import SpaceRow, lock_space
-from perdure.types import MemoryType, Outcome, StoredMemory
+from perdure.text import mask, masked_json
+from perdure.types import MemoryType, Outcome, Stored, StoredMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ async def save_draft(
 ) -> Outcome:
     """Stores one text without triage; retrievable as soon as this returns. An exact duplicate is merged.
 
+    The draft's texts have come through `mask`. Whether it outdates an older memory is asked afterwards, where a model
+    can be asked.
     `make_space` is asked for the space once the text is embedded, so that a failure leaves no empty space behind.
     """
     (text,) = await prepare([draft], resources.embedder, resources.settings.max_chunk_bytes)
@@ -80,6 +83,16 @@ async def save_draft(
         if not await remember_operation(tx, operation_id, fingerprint, {}):
             return await require_first_outcome(tx, operation_id, fingerprint)
         (outcome,) = await write_texts(tx, resources, space, [text])
+        if isinstance(outcome, Stored) and resources.models.can("contradiction"):
+            await enqueue(
+                tx,
+                Queue.FOLLOWUP,
+                "contradiction",
+                {"ids": list(outcome.ids)},
+                audience=draft.audience,
+                speaker=draft.speaker,
+                occurred_at=draft.source_date,
+            )
         await set_outcome(tx, operation_id, outcome_to_data(outcome))
         return outcome
 
@@ -107,6 +120,7 @@ async def update_memory(
     async def read(tx: SpaceTransaction) -> MemoryRow:
         return await require_row(tx, space, memory_id, audience)
 
+    changes = _masked_changes(changes)
     before: MemoryRow | None = None
     vector: Matrix | None = None
     if changes.text is not None:
@@ -176,6 +190,26 @@ async def require_row(tx: SpaceTransaction, space: SpaceRow, memory_id: int, aud
     if row is None or row.memory.audience not in {None, audience}:
         raise NotFound(f"Space {space.name!r} has no memory {memory_id}.", hint="`perdure list` shows the ids.")
     return row
+
+
+def masked_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Tags or entities with the secrets in them masked; two that are the same then are one."""
+    return tuple(dict.fromkeys(mask(label).text for label in labels))
+
+
+def masked_metadata(metadata: Mapping[str, object]) -> dict[str, object]:
+    """Metadata with the secrets of every text in it masked."""
+    return {name: masked_json(value) for name, value in metadata.items()}
+
+
+def _masked_changes(changes: Changes) -> Changes:
+    return replace(
+        changes,
+        text=None if changes.text is None else mask(changes.text).text,
+        tags=None if changes.tags is None else masked_labels(changes.tags),
+        entities=None if changes.entities is None else masked_labels(changes.entities),
+        metadata=None if changes.metadata is None else masked_metadata(changes.metadata),
+    )
 
 
 async def _embed_whole(resources: Resources, draft: Draft) -> Matrix:

@@ -80,6 +80,10 @@ INSERT_HISTORY: Final = """
           WHERE h.space_id = %(space_id)s AND h.memory_id = %(memory_id)s) AS b
 """
 
+SET_RELATED: Final = """
+    UPDATE memories SET related_ids = %(related_ids)s WHERE space_id = %(space_id)s AND id = %(id)s
+"""
+
 READ_HISTORY: Final = """
     SELECT action, changed_at, changed_by, reason, summary, state, valid_from, valid_to
     FROM memory_history WHERE space_id = %(space_id)s AND memory_id = %(id)s ORDER BY id
@@ -355,6 +359,14 @@ async def flag_conflict(tx: SpaceTransaction, memory_id: int, ids: Sequence[int]
     row = (await read_rows(tx, "", [memory_id]))[memory_id]
     conflicts = sorted({*row.memory.conflicts_with, *ids} - {memory_id})
     await tx.execute(SET_CONFLICTS, {"id": memory_id, "conflicts_with": conflicts})
+
+
+async def relate(tx: SpaceTransaction, made: Sequence[int], of: Sequence[int]) -> None:
+    """Links what was made of memories with them, in both directions: erasing one clears the other's pointer."""
+    for ids, others in ((made, of), (of, made)):
+        for row in (await read_rows(tx, "", ids)).values():
+            related = sorted({*row.memory.related_ids, *others})
+            await tx.execute(SET_RELATED, {"id": row.memory.id, "related_ids": related})
 
 
 async def _whole_texts(tx: SpaceTransaction, rows: Sequence[MemoryRow]) -> dict[int, MemoryRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from perdure.store.changes import SET_CONFLICTS
+from perdure.store.changes import SET_CONFLICTS, SET_RELATED
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, read_rows
 from perdure.store.postings import Postings, delete_postings
@@ -15,10 +15,6 @@ from perdure.store.postings import Postings, delete_postings
 CLEAR_SUPERSEDED_BY: Final = """
     UPDATE memory_state SET superseded_by = NULL
     WHERE space_id = %(space_id)s AND superseded_by = ANY(%(ids)s)
-"""
-
-SET_RELATED: Final = """
-    UPDATE memories SET related_ids = %(related_ids)s WHERE space_id = %(space_id)s AND id = %(id)s
 """
 
 FIND_CONFLICTS: Final = """

@@ -1,0 +1,180 @@
+"""Bootstrap: a text about the user, handed in so that the assistant knows them from the first day.
+
+It is staged at once and worked off like an exchange: the thinker takes out of it who the user is, and every item
+becomes a memory of its own. Without a thinker the text is kept as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from perdure.ingest.capture import operation_fingerprint, require_first_outcome
+from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.outcomes import outcome_to_data
+from perdure.ingest.work import Ready, together
+from perdure.ingest.writing import write_texts
+from perdure.llm import Answer, Ledger, render
+from perdure.llm.schemas import BootstrapProfile
+from perdure.resources import Resources
+from perdure.rules.fencing import strip_fenced
+from perdure.store.database import SpaceTransaction
+from perdure.store.queue import Queue, QueuedWork, enqueue, remember_operation, set_outcome
+from perdure.store.spaces import SpaceRow
+from perdure.text import chunks, fold, has_letter_or_digit, mask, truncate_chars
+from perdure.types import Evidence, MemoryType, Nothing, Outcome, Pending, Trust
+
+BOOTSTRAP: Final = "bootstrap"
+SALIENCE: Final = 7.0
+"""Salience of what a text about the user says (mission: 7)."""
+PIECE_BYTES: Final = 16_000
+"""Bytes of UTF-8 that the thinker reads at once; what is longer is asked about in pieces."""
+VERBATIM: Final = "bootstrap-verbatim-1"
+EXCERPT_CHARS: Final = 500
+_PREFERRED: Final = frozenset({"style", "preference"})
+
+
+async def enqueue_bootstrap(
+    tx: SpaceTransaction, text: str, *, speaker: str | None, audience: str | None, operation_id: str
+) -> Outcome:
+    """Stages the text under its operation id; a replay changes nothing and returns the first outcome.
+
+    Args:
+        text: has come through the door (`text.require_text`); recalled text is cut out of it and secrets are masked.
+        speaker: the user whom it is about, by name if that is known.
+
+    Raises:
+        Conflict: the operation id was used before for something else.
+    """
+    words = mask(strip_fenced(text)).text
+    if not has_letter_or_digit(words):
+        return Nothing("no letter or digit in the text")
+    fingerprint = operation_fingerprint(BOOTSTRAP, words, speaker, audience)
+    if not await remember_operation(tx, operation_id, fingerprint, {}):
+        return await require_first_outcome(tx, operation_id, fingerprint)
+    queue_id = await enqueue(
+        tx,
+        Queue.TRIAGE,
+        BOOTSTRAP,
+        {"operation_id": operation_id, "text": words},
+        audience=audience,
+        speaker=speaker,
+        occurred_at=tx.now,
+    )
+    pending = Pending(queue_id)
+    await set_outcome(tx, operation_id, outcome_to_data(pending))
+    return pending
+
+
+async def handle_bootstrap(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
+    """Makes memories of a text about the user. Exact duplicates are merged.
+
+    Raises:
+        ModelUnavailable, EmbeddingUnavailable: an outage. ModelFailed, EmbeddingFailed: an attempt.
+    """
+    text = work.payload["text"]
+    if resources.models.can(BOOTSTRAP):
+        pieces = [piece.text for piece in chunks(text, PIECE_BYTES)]
+        answers = await together(*(_ask(resources, work, piece, ledger) for piece in pieces))
+        found = [draft for answer in answers for draft in _drafts(work, answer)]
+        drafts = list({fold(draft.text): draft for draft in reversed(found)}.values())[::-1]
+    else:
+        drafts = [_draft(work, text, made_by=VERBATIM)]
+    if not drafts:
+        return Ready(_nothing)
+    texts = await prepare(drafts, resources.embedder, resources.settings.max_chunk_bytes)
+
+    async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
+        return await write_texts(tx, resources, space, texts)
+
+    return Ready(write)
+
+
+async def _ask(resources: Resources, work: QueuedWork, piece: str, ledger: Ledger) -> Answer[BootstrapProfile]:
+    prompt = render(BOOTSTRAP, when=work.occurred_at.isoformat(), text=piece)
+    return await resources.models.ask(BOOTSTRAP, prompt, BootstrapProfile, ledger=ledger)
+
+
+async def _nothing(_: SpaceTransaction) -> Sequence[Outcome]:
+    return [Nothing("the text says nothing of the user")]
+
+
+def _drafts(work: QueuedWork, answer: Answer[BootstrapProfile]) -> list[Draft]:
+    """One memory for each thing that the profile says; each can be found, outdated and erased by itself."""
+    profile, made_by = answer.value, answer.made_by
+    who = profile.name or work.speaker or "the user"
+    named = (profile.name,) if profile.name else ()
+    plain = {
+        "name": profile.name,
+        "pronouns": profile.pronouns,
+        "location": profile.location,
+        "occupation": profile.occupation,
+    }
+    drafts = [
+        _draft(work, f"{who} – {what}: {value}", kind=MemoryType.FACT, tags=(what,), entities=named, made_by=made_by)
+        for what, value in plain.items()
+        if value
+    ]
+    drafts += [
+        _draft(
+            work,
+            f"{who} – {person.relation}: {person.name}",
+            kind=MemoryType.FACT,
+            tags=("important_people",),
+            entities=(*named, person.name),
+            made_by=made_by,
+        )
+        for person in profile.important_people
+    ]
+    drafts += [
+        _draft(
+            work,
+            f"{who} – recurring topic: {topic}",
+            tags=("interest", "user_knowledge", "recurring_topic"),
+            entities=named,
+            made_by=made_by,
+        )
+        for topic in profile.recurring_topics
+    ]
+    drafts += [
+        _draft(
+            work,
+            f"{who} – {trait.key}: {trait.value}",
+            kind=MemoryType.PREFERENCE if trait.category in _PREFERRED else MemoryType.GENERAL,
+            tags=(trait.category,),
+            entities=named,
+            made_by=made_by,
+        )
+        for trait in profile.traits
+    ]
+    drafts += [
+        _draft(work, fact.text, kind=MemoryType(fact.category), tags=tuple(fact.tags), entities=named, made_by=made_by)
+        for fact in profile.facts
+    ]
+    return [draft for draft in drafts if has_letter_or_digit(draft.text)]
+
+
+def _draft(
+    work: QueuedWork,
+    text: str,
+    *,
+    made_by: str,
+    kind: MemoryType = MemoryType.GENERAL,
+    tags: tuple[str, ...] = (),
+    entities: tuple[str, ...] = (),
+) -> Draft:
+    excerpt = truncate_chars(work.payload["text"], EXCERPT_CHARS)
+    return Draft(
+        text=text,
+        source=BOOTSTRAP,
+        trust=Trust.USER,
+        source_date=work.occurred_at,
+        memory_type=kind,
+        salience=SALIENCE,
+        tags=tags,
+        entities=entities,
+        speaker=work.speaker,
+        audience=work.audience,
+        evidence=(Evidence(BOOTSTRAP, str(work.payload["operation_id"]), work.speaker, work.occurred_at, excerpt),),
+        made_by=made_by,
+    )

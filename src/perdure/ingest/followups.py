@@ -1,0 +1,225 @@
+"""What is asked about a memory once it is stored: how good it is, what it outdates, what an upheaval means.
+
+Each is a row of its own queue, committed together with the memory, so that nothing of it is lost with a process. When
+its turn comes the memory may have been changed, outdated or erased: then there is nothing left to ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perdure.ingest.contradiction import CONTRADICTION_DISTANCE, NEAREST, said_by
+from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.keys import named_speaker
+from perdure.ingest.saved import check_stored
+from perdure.ingest.work import Ready
+from perdure.ingest.writing import write_texts
+from perdure.llm import Ledger, render
+from perdure.llm.schemas import QualityScore
+from perdure.resources import Resources, calibration_of
+from perdure.store.changes import add_entities, apply_quality, relate
+from perdure.store.database import SpaceTransaction
+from perdure.store.memories import MemoryRow, chunk_ids, read_rows
+from perdure.store.queue import QueuedWork
+from perdure.store.related import nearest_live
+from perdure.store.spaces import SpaceRow
+from perdure.text import truncate_chars
+from perdure.types import Evidence, MemoryType, Nothing, Outcome, Stored, Trust
+
+TRANSITION: Final = "transition"
+TRANSITION_DISTANCE: Final = 0.4
+"""Cosine distance below which a memory has to do with an upheaval (ours: 0.4), in a family nobody could calibrate."""
+MOST_RELATED: Final = 10
+"""Memories that are looked at (mission: 10)."""
+LEAST_RELATED: Final = 2
+"""With fewer there is nothing to be seen in a new light (mission: 2)."""
+LOOKING_BACK: Final = timedelta(days=183)
+"""Six months, the mission's."""
+RELATED_CHARS: Final = 300
+"""Characters of a related memory that are shown (mission: 300)."""
+TRANSITION_SALIENCE: Final = 10.0
+EXCERPT_CHARS: Final = 500
+
+handle_contradiction = check_stored
+"""The check after a save: a person's or a tool's own words may outdate an older memory."""
+
+
+async def handle_quality(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
+    """Scores a memory beside what is near it; salience rises by it, entities are united, nothing is ever deleted.
+
+    Raises:
+        ModelUnavailable, EmbeddingUnavailable: an outage. ModelFailed, EmbeddingFailed: an attempt.
+    """
+    rows = await _read_live(resources, space, work)
+    if not rows or not resources.models.can("quality"):
+        return Ready(_nothing)
+    similar = await _similar(resources, space, rows)
+    prompt = render(
+        "quality",
+        memory=_text(rows),
+        similar="\n".join(f"{number}. {text}" for number, text in enumerate(similar, 1)),
+    )
+    answer = await resources.models.ask("quality", prompt, QualityScore, ledger=ledger)
+    score = answer.value
+
+    async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
+        now = await _live(tx, space, work)
+        if not _same(now, rows):
+            return await _nothing(tx)
+        ids = [row.memory.id for row in now]
+        if await apply_quality(tx, ids, score.specificity, score.uniqueness, score.confidence):
+            for row in now:
+                await add_entities(tx, row, score.entities, "quality")
+        return []
+
+    return Ready(write)
+
+
+async def handle_transition(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
+    """Writes what an upheaval in the user's life means for what was known before, as a memory of its own.
+
+    The memory is what later work goes by: its type and date say which upheavals there were.
+
+    Raises:
+        ModelUnavailable, EmbeddingUnavailable: an outage. ModelFailed, EmbeddingFailed: an attempt.
+    """
+    rows = await _read_live(resources, space, work)
+    if not rows or not resources.models.can(TRANSITION):
+        return Ready(_nothing)
+    event = rows[0].memory
+    related = await _related(resources, space, rows)
+    if len(related) < LEAST_RELATED:
+        return Ready(_nothing)
+    prompt = render(
+        TRANSITION,
+        when=event.source_date.isoformat(),
+        event=work.payload["summary"],
+        related="\n".join(
+            f"{number}. [{row.memory.source_date.date().isoformat()}, {said_by(row.memory.speaker, row.memory.trust)}] "
+            + truncate_chars(row.memory.summary, RELATED_CHARS)
+            for number, row in enumerate(related, 1)
+        ),
+    )
+    answer = await resources.models.write(TRANSITION, prompt, ledger=ledger)
+    draft = Draft(
+        text=answer.value.strip(),
+        source=TRANSITION,
+        trust=Trust.DERIVED,
+        source_date=event.source_date,
+        memory_type=MemoryType.TRANSITION,
+        salience=TRANSITION_SALIENCE,
+        tags=tuple(dict.fromkeys([TRANSITION, *event.tags])),
+        audience=event.audience,
+        conversation_id=event.conversation_id,
+        language=event.language,
+        evidence=tuple(
+            Evidence(
+                "memory",
+                str(row.memory.id),
+                row.memory.speaker,
+                row.memory.source_date,
+                truncate_chars(row.memory.summary, EXCERPT_CHARS),
+            )
+            for row in (rows[0], *related)
+        ),
+        made_by=answer.made_by,
+    )
+    (text,) = await prepare([draft], resources.embedder, resources.settings.max_chunk_bytes)
+
+    async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
+        now = await _live(tx, space, work)
+        ids = [row.memory.id for row in related]
+        seen = await read_rows(tx, space.name, ids)
+        if not _same(now, rows) or not _same([seen[each] for each in ids if each in seen], related):
+            return await _nothing(tx)
+        (outcome,) = await write_texts(tx, resources, space, [text])
+        made = outcome.ids if isinstance(outcome, Stored) else (outcome.id,)
+        await relate(tx, made, [*(row.memory.id for row in now), *ids])
+        return [outcome]
+
+    return Ready(write)
+
+
+async def _nothing(_: SpaceTransaction) -> Sequence[Outcome]:
+    return [Nothing("nothing left to ask")]
+
+
+async def _live(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list[MemoryRow]:
+    """The chunks of the text that a follow-up is about, in order, as far as they are live."""
+    rows = await read_rows(tx, space.name, await chunk_ids(tx, work.payload["ids"][:1]))
+    return [rows[each] for each in sorted(rows) if rows[each].memory.superseded_at is None]
+
+
+async def _read_live(resources: Resources, space: SpaceRow, work: QueuedWork) -> list[MemoryRow]:
+    async def read(tx: SpaceTransaction) -> list[MemoryRow]:
+        return await _live(tx, space, work)
+
+    return await resources.database.in_space(space.id, read)
+
+
+def _same(now: Sequence[MemoryRow], then: Sequence[MemoryRow]) -> bool:
+    """Whether these memories still say what they said when they were read, and still count."""
+    return [(row.memory.id, row.memory.summary, None) for row in then] == [
+        (row.memory.id, row.memory.summary, row.memory.superseded_at) for row in now
+    ]
+
+
+def _text(rows: Sequence[MemoryRow]) -> str:
+    return "\n".join(row.memory.summary for row in rows)
+
+
+async def _vectors(resources: Resources, rows: Sequence[MemoryRow]) -> list[npt.NDArray[np.float32]]:
+    first = rows[0].memory
+    name = named_speaker(first.speaker, first.trust)
+    documents = [f"{name}: {row.memory.summary}" if name else row.memory.summary for row in rows]
+    return list(await resources.embedder.embed(documents, "document"))
+
+
+async def _similar(resources: Resources, space: SpaceRow, rows: Sequence[MemoryRow]) -> list[str]:
+    """The texts nearest to this one, as the check for contradictions takes them."""
+    (vector, *_) = await _vectors(resources, rows)
+
+    async def read(tx: SpaceTransaction) -> list[str]:
+        calibration = await calibration_of(tx, resources, space)
+        below = CONTRADICTION_DISTANCE if calibration is None else calibration.contradiction_distance
+        near = await nearest_live(
+            tx,
+            resources.family,
+            vector,
+            audience=rows[0].memory.audience,
+            below=below,
+            limit=NEAREST,
+            excluding=[row.memory.id for row in rows],
+        )
+        found = await read_rows(tx, space.name, [one.memory_id for one in near])
+        return [found[one.memory_id].memory.summary for one in near if one.memory_id in found]
+
+    return await resources.database.in_space(space.id, read)
+
+
+async def _related(resources: Resources, space: SpaceRow, rows: Sequence[MemoryRow]) -> list[MemoryRow]:
+    """Live memories of the last six months that have to do with the event, nearest first; one chunk of each text."""
+    (vector, *_) = await _vectors(resources, rows)
+
+    async def read(tx: SpaceTransaction) -> list[MemoryRow]:
+        calibration = await calibration_of(tx, resources, space)
+        below = TRANSITION_DISTANCE if calibration is None else calibration.transition_distance
+        near = await nearest_live(
+            tx,
+            resources.family,
+            vector,
+            audience=rows[0].memory.audience,
+            below=below,
+            limit=MOST_RELATED,
+            excluding=[row.memory.id for row in rows],
+            since=tx.now - LOOKING_BACK,
+        )
+        found = await read_rows(tx, space.name, [one.memory_id for one in near])
+        return [found[one.memory_id] for one in near if one.memory_id in found]
+
+    return await resources.database.in_space(space.id, read)

@@ -1,0 +1,153 @@
+"""Mails and events: what a source hands in is marked as in and queued, with the source's place, in one transaction.
+
+So an item can be neither lost nor doubled: a run that was killed reads its last batch again, and finds it in or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from perdure.door import MAX_EXTERNAL_ID_BYTES, optional_name, require_flag, require_key, require_metadata, require_time
+from perdure.errors import InvalidInput
+from perdure.ingest.saving import masked_metadata
+from perdure.resources import Resources
+from perdure.rules.fencing import strip_fenced
+from perdure.store.checkpoints import write_checkpoint
+from perdure.store.database import SpaceTransaction
+from perdure.store.queue import Queue, enqueue, mark_processed, processed
+from perdure.store.spaces import SpaceRow, lock_space
+from perdure.text import MAX_TEXT_BYTES, clean, has_letter_or_digit, mask
+from perdure.types import SourceItem
+
+KINDS: Final = ("email", "calendar")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemReport:
+    """What one batch came to: items queued, in already, without a word, and refused."""
+
+    enqueued: int = 0
+    known: int = 0
+    empty: int = 0
+    refused: tuple[InvalidInput, ...] = ()
+
+    def __add__(self, other: ItemReport) -> ItemReport:
+        return ItemReport(
+            self.enqueued + other.enqueued,
+            self.known + other.known,
+            self.empty + other.empty,
+            self.refused + other.refused,
+        )
+
+    @property
+    def seen(self) -> int:
+        return self.enqueued + self.known + self.empty + len(self.refused)
+
+
+def read_items(given: Sequence[object]) -> tuple[list[SourceItem], tuple[InvalidInput, ...]]:
+    """The items as they may be stored, and what was refused: what is no item, or has a bad field.
+
+    Recalled text is cut out and secrets are masked.
+    """
+    items: list[SourceItem] = []
+    refused: list[InvalidInput] = []
+    for number, item in enumerate(given):
+        try:
+            items.append(_item(item, f"items[{number}]"))
+        except InvalidInput as error:
+            refused.append(error)
+    return items, tuple(refused)
+
+
+async def import_items(
+    resources: Resources,
+    space: SpaceRow,
+    source: str,
+    items: Sequence[SourceItem],
+    *,
+    checkpoint: Mapping[str, object] | None,
+    audience: str | None,
+) -> ItemReport:
+    """Queues the items of one batch that are not in yet, marks them as in and keeps the source's place, all or nothing.
+
+    Args:
+        source: the name of the mailbox or calendar; ids are unique within (space, kind, source).
+        items: have come through `read_items`. Revisions of one event are worked off in this order.
+        checkpoint: where the source goes on; None leaves it where it was.
+
+    Raises:
+        DatabaseUnavailable: nothing of this batch was kept; repeat it.
+    """
+
+    async def write(tx: SpaceTransaction) -> ItemReport:
+        # Two that read the same mailbox at once come one after the other.
+        await lock_space(tx)
+        report = ItemReport()
+        for kind in KINDS:
+            batch = {item.external_id: item for item in reversed(items) if item.kind == kind}
+            report += await _enqueue_new(tx, source, kind, list(reversed(batch.values())), audience)
+        if checkpoint is not None:
+            await write_checkpoint(tx, source, checkpoint)
+        return replace(report, known=len(items) - report.enqueued - report.empty)
+
+    return await resources.database.in_space(space.id, write, writer=True)
+
+
+async def _enqueue_new(
+    tx: SpaceTransaction, source: str, kind: str, items: Sequence[SourceItem], audience: str | None
+) -> ItemReport:
+    label = f"{kind}:{source}"
+    known = await processed(tx, label, [item.external_id for item in items])
+    new = [item for item in items if item.external_id not in known]
+    saying = [item for item in new if item.cancelled or has_letter_or_digit(item.text)]
+    for item in saying:
+        await enqueue(
+            tx,
+            Queue.TRIAGE,
+            kind,
+            {
+                "source": source,
+                "external_id": item.external_id,
+                "series": item.series,
+                "title": item.title,
+                "text": item.text,
+                "cancelled": item.cancelled,
+                "metadata": dict(item.metadata),
+            },
+            conversation_id=item.series or "",
+            audience=audience,
+            speaker=item.speaker,
+            occurred_at=item.occurred_at,
+        )
+    await mark_processed(tx, label, [item.external_id for item in new])
+    return ItemReport(enqueued=len(saying), empty=len(new) - len(saying))
+
+
+def _item(item: object, place: str) -> SourceItem:
+    if not isinstance(item, SourceItem):
+        raise InvalidInput(place, item, f"it has to be a SourceItem, not {type(item).__name__}")
+    if item.kind not in KINDS:
+        raise InvalidInput(f"{place}.kind", item.kind, f"it has to be one of {', '.join(KINDS)}")
+    series = item.series
+    return replace(
+        item,
+        external_id=require_key(item.external_id, f"{place}.external_id", MAX_EXTERNAL_ID_BYTES),
+        text=_words(item.text, f"{place}.text"),
+        occurred_at=require_time(item.occurred_at, f"{place}.occurred_at"),
+        title=_words(item.title, f"{place}.title"),
+        speaker=optional_name(item.speaker, f"{place}.speaker"),
+        series=None if series is None else require_key(series, f"{place}.series", MAX_EXTERNAL_ID_BYTES),
+        cancelled=require_flag(item.cancelled, f"{place}.cancelled"),
+        metadata=masked_metadata(require_metadata(item.metadata)),
+    )
+
+
+def _words(text: object, field: str) -> str:
+    """As `require_text`, but what says nothing may come in: it is counted, and a cancelled event needs no words."""
+    cleaned = clean(text, field)
+    size = len(cleaned.encode())
+    if size > MAX_TEXT_BYTES:
+        raise InvalidInput(field, text, f"it has {size:,} bytes of UTF-8, at most {MAX_TEXT_BYTES:,} are taken at once")
+    return mask(strip_fenced(cleaned)).text
