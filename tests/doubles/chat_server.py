@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from perdure.llm import prompting
+from tests.doubles.gbnf import pattern
 from tests.doubles.plausible import plausible
 
 DIALECTS = ("llamacpp", "vllm", "ollama", "openai")
@@ -326,7 +327,10 @@ class ChatServer:
             if isinstance(usual, str):
                 assert not answer, f"no JSON is asked for by {request.prompt or 'this request'}"
                 return Say(usual)
-            return Say(json.dumps({**usual, **(answer or {})}, ensure_ascii=False, separators=(",", ":")))
+            text = json.dumps({**usual, **(answer or {})}, ensure_ascii=False, separators=(",", ":"))
+            possible = "grammar" not in request.body or _sentences(request.body["grammar"]).fullmatch(text)
+            assert possible, f"with its grammar no server could say {text}; script a str to have it said nevertheless"
+            return Say(text)
         return Say(answer) if isinstance(answer, str) else answer
 
     async def _do(self, behaviour: Behaviour, request: Request, connection: _Connection) -> bool:
@@ -436,6 +440,11 @@ def in_a_process(dialect: str = "llamacpp", *, delay_s: float = 0.0) -> Iterator
         yield process.stdout.readline().strip()
     finally:
         process.communicate()  # it ends with its standard input
+
+
+@cache
+def _sentences(grammar: str) -> re.Pattern[str]:
+    return pattern(grammar)
 
 
 @cache
