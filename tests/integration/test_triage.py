@@ -52,6 +52,7 @@ async def test_the_summary_is_stored_with_all_that_is_known_about_it(judged: Spa
         },
     )
     chat.answer("entities", {"entities": ["Ada"]})
+    chat.answer("quality", {"specificity": 0, "uniqueness": 0})
     space = judged._memory.space(judged.name, audience="ada-and-bot")
     outcome = await space.capture(
         user="Ich esse kein Fleisch mehr",
