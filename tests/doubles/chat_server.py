@@ -30,12 +30,12 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from perdure.llm import prompting
 from tests.doubles.gbnf import pattern
+from tests.doubles.http_connection import Connection
 from tests.doubles.plausible import plausible
 
 DIALECTS = ("llamacpp", "vllm", "ollama", "openai")
@@ -241,7 +241,7 @@ class ChatServer:
         if self.recording:
             self.paths.append(path)
             self.headers.append(headers)
-        connection = _Connection(reader, writer)
+        connection = Connection(reader, writer)
         if self.key is not None and headers.get("authorization") != f"Bearer {self.key}":
             await connection.document({"error": {"message": "wrong key", "code": "invalid_api_key"}}, 401)
         elif method == "POST" and path == "/v1/chat/completions":
@@ -274,7 +274,7 @@ class ChatServer:
             own = {"/api/version": {"version": "0.12.3"}, "/api/tags": {"models": [{"name": self.model}]}}
         return {"/v1/models": {"object": "list", "data": [listed]}, **own}
 
-    async def _complete(self, request: Request, connection: _Connection) -> bool:
+    async def _complete(self, request: Request, connection: Connection) -> bool:
         if self.recording:
             self.requests.append(request)
         self._at_once += 1
@@ -333,7 +333,7 @@ class ChatServer:
             return Say(text)
         return Say(answer) if isinstance(answer, str) else answer
 
-    async def _do(self, behaviour: Behaviour, request: Request, connection: _Connection) -> bool:
+    async def _do(self, behaviour: Behaviour, request: Request, connection: Connection) -> bool:
         match behaviour:
             case Hang():
                 await connection.wait_until_gone()
@@ -382,39 +382,6 @@ class ChatServer:
 
     def _frame(self, kind: str) -> dict[str, Any]:
         return {"id": f"chatcmpl-{next(self._ids)}", "object": kind, "created": 1764547200, "model": self.model}
-
-
-class _Connection:
-    """One connection, while a request of it is answered."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
-
-    async def wait_until_gone(self) -> None:
-        """Until the client hangs up; a server that is closed cancels it."""
-        await self._reader.read(1)
-
-    async def document(self, document: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
-        await self.whole(json.dumps(document, ensure_ascii=False).encode(), status, headers)
-
-    async def whole(
-        self, content: bytes, status: int = 200, headers: Mapping[str, str] | None = None, length: int | None = None
-    ) -> None:
-        sent = {"Content-Type": "application/json", **(headers or {})}
-        sent["Content-Length"] = str(len(content) if length is None else length)
-        self._writer.write(_head(status, sent) + content)
-        await self._writer.drain()
-
-    async def stream(self, events: list[dict[str, Any]], *, ends: bool = True) -> None:
-        self._writer.write(_head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}))
-        for event in (*events, "[DONE]") if ends else events:
-            data = event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)
-            content = f"data: {data}\n\n".encode()
-            self._writer.write(b"%x\r\n%s\r\n" % (len(content), content))
-            await self._writer.drain()
-        if ends:
-            self._writer.write(b"0\r\n\r\n")
-        await self._writer.drain()
 
 
 @contextmanager
@@ -468,11 +435,6 @@ def _usage(said: Say, request: Request) -> dict[str, int]:
     asked = sum(len(str(message["content"])) for message in request.body["messages"]) // 4 + 1
     told = (len(said.text) + len(said.reasoning)) // 4 + 1
     return {"prompt_tokens": asked, "completion_tokens": told, "total_tokens": asked + told}
-
-
-def _head(status: int, headers: Mapping[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *(f"{name}: {value}" for name, value in headers.items())]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
 def main() -> None:
