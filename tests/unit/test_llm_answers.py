@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.llm.answers import Unfit, read_answer, repair_request
@@ -50,6 +50,7 @@ def test_the_model_is_told_which_field_is_wrong_and_not_what_it_said() -> None:
     assert "SAMEISH" not in told
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_any_text_around_an_answer_is_survived(before: str, after: str) -> None:
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.llm.reasoning import split_reasoning
@@ -45,6 +45,7 @@ def test_deeply_nested_brackets_are_no_answer_and_no_crash() -> None:
     assert split_reasoning("[" * 100_000 + "</think>no")[0] == "no"
 
 
+@settings(deadline=None)
 @given(
     st.text(alphabet=st.characters(blacklist_characters="<>|[]{}", blacklist_categories=("Cs",))), st.text(max_size=80)
 )

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.clock import DatabaseClock
@@ -48,6 +48,7 @@ async def read(*chunks: bytes) -> Completion:
     return completion
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, len(STREAM)), max_size=8))
 def test_a_stream_may_be_cut_anywhere(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(STREAM)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.rules.breaker import (
@@ -122,6 +122,7 @@ def test_giving_back_an_ordinary_permit_changes_nothing() -> None:
     assert given_back(breaker, permit) == breaker
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["ask", "succeed", "fail", "give back", "forget"]), st.floats(0, 700))))
 def test_whatever_happens_somebody_may_pass_within_ten_minutes(steps: list[tuple[str, float]]) -> None:
     breaker, now, out = Breaker(), 0.0, [Permit(0)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -98,8 +99,9 @@ class Connection:
     async def close(self) -> None:
         self._closed = True
         if self._client is not None:
-            await self._client.aclose()
-            self._client = None
+            client, self._client = self._client, None
+            with suppress(RuntimeError):  # its event loop is gone, and its connections with it
+                await client.aclose()
 
     def _http(self) -> httpx.AsyncClient:
         import httpx  # noqa: PLC0415

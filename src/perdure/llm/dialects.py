@@ -48,11 +48,15 @@ FORMS: Final = tuple(Form)
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What a server showed of itself. `certain`: it will not look different a moment later."""
+    """What a server showed of itself: `status` is that of its list of models.
+
+    `certain`: it will not look different a moment later.
+    """
 
     dialect: Dialect
     models: tuple[str, ...]
     certain: bool
+    status: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +92,10 @@ async def detect(base: str, get: Callable[[str], Awaitable[Peek]]) -> Sighting:
     listed = await get(f"{base}/models")
     models, owners = _listed(listed.document)
     if urlsplit(base).hostname == _OPENAI_HOST:
-        return Sighting(Dialect.OPENAI, models, certain=True)
+        return Sighting(Dialect.OPENAI, models, certain=True, status=listed.status)
     for owner, dialect in (("llamacpp", Dialect.LLAMACPP), ("vllm", Dialect.VLLM)):
         if owner in owners:
-            return Sighting(dialect, models, certain=True)
+            return Sighting(dialect, models, certain=True, status=listed.status)
     root = server_root(base)
     seen = [listed]
     for path, dialect, key in (
@@ -102,10 +106,10 @@ async def detect(base: str, get: Callable[[str], Awaitable[Peek]]) -> Sighting:
         peek = await get(root + path)
         seen.append(peek)
         if peek.status == 200 and isinstance(peek.document, dict) and key in peek.document:  # noqa: PLR2004
-            return Sighting(dialect, models, certain=True)
+            return Sighting(dialect, models, certain=True, status=listed.status)
     # A server that is still loading, or that wants another key, may show more later.
     passing = any(peek.status in (401, 403, 408, 429) or peek.status >= 500 for peek in seen)  # noqa: PLR2004
-    return Sighting(Dialect.OPENAI, models, certain=not passing)
+    return Sighting(Dialect.OPENAI, models, certain=not passing, status=listed.status)
 
 
 def first_form(dialect: Dialect, base: str) -> Form:
