@@ -9,7 +9,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from perdure.connect.imap_account import BROKEN, REFUSED, ImapAccount, connect, said, uid_validity, unavailable
+from perdure.connect.imap_account import BROKEN, REFUSED, ImapAccount, connect, hang_up, said, uid_validity, unavailable
 from perdure.connect.imap_fetch import Fetched, FetchRefused, fetch, waiting
 from perdure.connect.mail import read_mail
 from perdure.errors import InvalidInput, SourceUnavailable
@@ -86,7 +86,7 @@ class ImapMailbox(Iterator[SourceBatch]):
             try:
                 mailbox.logout()
             except (*BROKEN, *REFUSED):
-                mailbox.client.shutdown()
+                hang_up(mailbox)
 
     def _run(self) -> Iterator[SourceBatch]:
         try:
@@ -179,7 +179,7 @@ class ImapMailbox(Iterator[SourceBatch]):
     def _drop(self) -> None:
         mailbox, self._mailbox = self._mailbox, None
         if mailbox is not None:
-            mailbox.client.shutdown()
+            hang_up(mailbox)
 
 
 def _place(checkpoint: Mapping[str, object] | None, folder: str) -> tuple[int | None, int]:

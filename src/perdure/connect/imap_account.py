@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import imaplib
 import ipaddress
 import ssl
@@ -10,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from imap_tools import MailBox, MailBoxStartTls, MailBoxUnencrypted
+from imap_tools import MailBox, MailBoxUnencrypted
 from imap_tools.errors import ImapToolsError, MailboxFolderSelectError, UnexpectedCommandStatusError
 
 from perdure.connect.mail_text import on_one_line
@@ -91,9 +93,15 @@ def connect(account: ImapAccount) -> BaseMailBox:
         _log_in(mailbox, account)
         _open_folder(mailbox, account)
     except BaseException:
-        mailbox.client.shutdown()
+        hang_up(mailbox)
         raise
     return mailbox
+
+
+def hang_up(mailbox: BaseMailBox) -> None:
+    """Close the connection without a word, whatever state it is in."""
+    with contextlib.suppress(OSError):
+        mailbox.client.shutdown()
 
 
 def uid_validity(mailbox: BaseMailBox) -> int:
@@ -118,12 +126,12 @@ def unavailable(account: ImapAccount, error: BaseException) -> PerdureError:
     if isinstance(error, TimeoutError):
         message = f"The mail server {account.address} did not answer within {account.timeout_s:g} s."
     else:
-        reason = getattr(error, "strerror", None) or type(error).__name__
+        reason = getattr(error, "strerror", None) or said(account, error)
         message = f"The mail server {account.address} can't be reached, or broke off ({reason})."
     return SourceUnavailable(message, hint="Check host and port, or go on later: reading resumes where it stopped.")
 
 
-def said(account: ImapAccount, error: Exception) -> str:
+def said(account: ImapAccount, error: BaseException) -> str:
     """What a server answered, shortened, and without the password should it echo it."""
     answer = ""
     if isinstance(error, UnexpectedCommandStatusError):
@@ -154,30 +162,29 @@ def _reach(account: ImapAccount) -> BaseMailBox:
         raise InvalidInput("ca_file", str(account.ca_file), "it holds no certificate (PEM)") from error
     if account.security == "ssl":
         return MailBox(account.host, port, timeout=account.timeout_s, ssl_context=context)
-    try:
-        return MailBoxStartTls(account.host, port, timeout=account.timeout_s, ssl_context=context)
-    except REFUSED as error:
-        if isinstance(error, BROKEN):
-            raise
+    mailbox = MailBoxUnencrypted(account.host, port, timeout=account.timeout_s)
+    if "STARTTLS" not in mailbox.client.capabilities:
+        hang_up(mailbox)
         raise ConfigurationError(
-            f"{account.address} offers no encryption by STARTTLS ({said(account, error)}).",
-            hint="Try security ssl, usually on port 993.",
-        ) from None
-    except ValueError:
-        raise ConfigurationError(f"{account.address} takes no STARTTLS.", hint="Use security ssl.") from None
+            f"{account.address} offers no encryption by STARTTLS.", hint="Try security ssl, usually on port 993."
+        )
+    try:
+        mailbox.client.starttls(context)
+    except BaseException:
+        hang_up(mailbox)
+        raise
+    return mailbox
 
 
 def _log_in(mailbox: BaseMailBox, account: ImapAccount) -> None:
     plain = account.user.isascii() and account.password.isascii()
     try:
         (mailbox.login if plain else mailbox.login_utf8)(account.user, account.password, initial_folder=None)
-    except BROKEN:
-        raise SourceUnavailable(
-            f"The mail server {account.address} broke off while logging in.",
-            hint="Go on later: reading resumes where it stopped.",
-        ) from None
+    except BROKEN as error:  # `from None`: errors of the library may carry the command, and so the password
+        if isinstance(error, TimeoutError):
+            raise TimeoutError from None
+        raise ConnectionAbortedError(errno.ECONNABORTED, "it broke off while logging in") from None
     except REFUSED as error:
-        # `from None`: the error of the library may carry the command, and so the password
         answer = said(account, error)
         if "[UNAVAILABLE]" in answer.upper():
             raise SourceUnavailable(
@@ -193,7 +200,8 @@ def _open_folder(mailbox: BaseMailBox, account: ImapAccount) -> None:
     try:
         mailbox.folder.set(account.folder, readonly=True)
     except MailboxFolderSelectError:
-        names = sorted(folder.name for folder in mailbox.folder.list() if "\\Noselect" not in folder.flags)
+        names = [folder.name for folder in mailbox.folder.list() if "\\Noselect" not in folder.flags]
+        names.sort(key=lambda name: (name.upper() != "INBOX", name))
         more = f" and {len(names) - _FOLDERS_SHOWN} more" if len(names) > _FOLDERS_SHOWN else ""
         shown = ", ".join(truncate_chars(on_one_line(name), 60) for name in names[:_FOLDERS_SHOWN])
         raise InvalidInput("folder", account.folder, f"the account has the folders {shown}{more}") from None

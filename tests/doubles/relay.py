@@ -1,0 +1,94 @@
+"""A wire between a client and a real server that can be cut, held up, or encrypted."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+
+
+class Relay:
+    """Passes bytes on between its own port and `port` of this machine.
+
+    `cut_after` breaks each of the next connections after that many bytes from the server; the list is used up from its
+    beginning, and connections after its end are left whole. `tls` makes the side of the client encrypted.
+    """
+
+    def __init__(self, port: int, *, tls: ssl.SSLContext | None = None, cut_after: list[int] | None = None) -> None:
+        self.connections = 0
+        self._target = port
+        self._tls = tls
+        self._cuts = cut_after or []
+        self._sockets: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._start(self._accept)
+
+    def __enter__(self) -> Relay:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cut()
+        for thread in self._threads:
+            thread.join(5)
+
+    def cut(self) -> None:
+        """Break every connection that is open now."""
+        for end in self._sockets:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+    def _start(self, target: object, *args: object) -> None:
+        thread = threading.Thread(target=target, args=args, daemon=True)  # type: ignore[arg-type]
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            limit = self._cuts.pop(0) if self._cuts else None
+            if self._tls is not None:
+                try:
+                    client = self._tls.wrap_socket(client, server_side=True)
+                except OSError:
+                    client.close()
+                    continue
+            server = socket.create_connection(("127.0.0.1", self._target))
+            self._sockets += [client, server]
+            self._start(self._pass_on, client, server, None)
+            self._start(self._pass_on, server, client, limit)
+
+    def _pass_on(self, source: socket.socket, target: socket.socket, limit: int | None) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(4096):
+                if limit is not None and len(data) >= limit:
+                    target.sendall(data[:limit])
+                    break
+                limit = None if limit is None else limit - len(data)
+                target.sendall(data)
+        for end in (source, target):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+class SilentServer:
+    """Accepts connections and never says a word."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=16)
+        self.port: int = self._listener.getsockname()[1]
+
+    def __enter__(self) -> SilentServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
