@@ -58,6 +58,7 @@ _USER: Final = "user"
 _ROLES: Final = {"user": _USER, "human": _USER, "assistant": ASSISTANT, "ai": ASSISTANT, "model": ASSISTANT}
 _UNSAID: Final = frozenset({"system", "developer", "tool", "function"})
 """Messages that nobody said: instructions, calls and their results."""
+_KNOWN: Final = _UNSAID.union(_ROLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +191,10 @@ def _message(given: object, place: str, speaker: str | None) -> ArchivedMessage 
     if not isinstance(given, Mapping):
         raise InvalidInput(place, given, "it has to be an object with `role` and `content`")
     role = given.get("role")
+    if not isinstance(role, str) or role not in _KNOWN:
+        raise InvalidInput(f"{place}.role", role, f"it has to be one of {', '.join(sorted(_KNOWN))}")
     if role in _UNSAID:
         return None
-    if not isinstance(role, str) or role not in _ROLES:
-        known = ", ".join(sorted({*_ROLES, *_UNSAID}))
-        raise InvalidInput(f"{place}.role", role, f"it has to be one of {known}")
     text = _said(given.get("content"), f"{place}.content")
     at = optional_time(given.get("at"), f"{place}.at")
     name = optional_name(given.get("speaker"), f"{place}.speaker")
