@@ -7,17 +7,14 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from perdure import door, ingest
+from perdure.ingest import BatchReport, ItemReport
 from perdure.space_queue import SpaceQueue
 from perdure.store.checkpoints import read_checkpoint
 from perdure.store.database import SpaceTransaction, Transaction
 from perdure.text import require_text
 from perdure.types import ItemSource, Message, Nothing, Outcome, SourceItem
-
-if TYPE_CHECKING:
-    from perdure.ingest import BatchReport, ItemReport
 
 MAX_RETRIAGED = 100_000
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--all", "every", is_flag=True, help="Every space instead of one.")
 @common
 def drain(call: Call, *, every: bool) -> int:
-    """Turn the exchanges that wait in the queue into memories now.
+    """Turn what waits in the queues (exchanges, mails, events, archives) into memories now.
 
     A program that keeps a Memory open does this by itself every few minutes.
     """
@@ -38,23 +39,39 @@ def drain(call: Call, *, every: bool) -> int:
     done = sum(report.done for report in reports.values())
     failed = sum(report.failed for report in reports.values())
     waiting = sum(report.waiting for report in reports.values())
+    outcomes: Counter[str] = sum((Counter(report.outcomes) for report in reports.values()), Counter())
     outages = sorted({report.outage for report in reports.values() if report.outage})
 
     def show(screen: Screen) -> None:
         if not done + failed + waiting:
             screen.line("Nothing waits.")
             return
-        screen.line(f"{counted(done, 'exchange')} drained, {failed:,} failed, {waiting:,} still waiting.")
+        became = ", ".join(f"{count:,} {status}" for status, count in outcomes.items())
+        told = f" ({became})" if became else ""
+        screen.line(f"{done:,} drained{told}, {failed:,} failed, {waiting:,} still waiting.")
         if failed:
             tell(as_called("`perdure failed` shows what failed, and replays it."))
 
     for outage in outages:
         tell(f"perdure: {outage}")
     spaces = [
-        {"space": name, "done": report.done, "failed": report.failed, "waiting": report.waiting}
+        {
+            "space": name,
+            "done": report.done,
+            "failed": report.failed,
+            "waiting": report.waiting,
+            "followed_up": report.followed_up,
+            "outcomes": dict(report.outcomes),
+        }
         for name, report in reports.items()
     ]
-    document: dict[str, object] = {"done": done, "failed": failed, "waiting": waiting, "outages": outages}
+    document: dict[str, object] = {
+        "done": done,
+        "failed": failed,
+        "waiting": waiting,
+        "outages": outages,
+        "outcomes": dict(outcomes),
+    }
     call.answer(document | {"spaces": spaces}, show)
     return FAILED if failed or outages else 0
 
