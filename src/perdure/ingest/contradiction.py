@@ -8,6 +8,7 @@ facts at once, one sees the other's.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -105,7 +106,7 @@ class Judge:
         """
 
         async def read(tx: SpaceTransaction) -> list[Candidate]:
-            return await (self._near(tx) if ids is None else self._candidates(tx, ids))
+            return await self._candidates(tx, await self._near(tx) if ids is None else set(ids))
 
         found = await self.resources.database.in_space(self.space.id, read)
         new = [candidate for candidate in found if self._verdict(candidate) is None]
@@ -117,15 +118,19 @@ class Judge:
         Raises:
             Unjudged: some have none yet.
         """
-        known = sorted({memory_id for memory_id, _ in self._verdicts})
-        found = {candidate.id: candidate for candidate in await self._candidates(tx, known)}
         near = await self._near(tx)
-        missing = [candidate.id for candidate in near if self._verdict(candidate) is None]
+        found = await self._candidates(tx, near | {memory_id for memory_id, _ in self._verdicts})
+        judged: list[Judged] = []
+        missing: list[int] = []
+        for candidate in found:
+            verdict = self._verdict(candidate)
+            if verdict is not None:
+                judged.append(Judged(candidate, *verdict))
+            elif not near.isdisjoint(row.memory.id for row in candidate.rows):
+                missing.append(candidate.id)
         if missing:
             raise Unjudged(missing)
-        found.update({candidate.id: candidate for candidate in near})
-        verdicts = [(candidate, self._verdict(candidate)) for candidate in found.values()]
-        return [Judged(candidate, *verdict) for candidate, verdict in verdicts if verdict is not None]
+        return judged
 
     def _verdict(self, candidate: Candidate) -> tuple[str, str] | None:
         if candidate.exact:
@@ -146,11 +151,8 @@ class Judge:
         answer = await self.resources.models.ask("contradiction", prompt, ContradictionVerdict, ledger=self.ledger)
         self._verdicts[candidate.id, candidate.text] = answer.value.verdict, answer.value.reason
 
-    async def _near(self, tx: SpaceTransaction) -> list[Candidate]:
-        """The nearest live texts, those that share an entity, and the one that says exactly this.
-
-        Without a model to judge them, only the last.
-        """
+    async def _near(self, tx: SpaceTransaction) -> set[int]:
+        """The nearest live memories and those that share an entity; none without a model to judge them."""
         subject = self.subject
         ids: set[int] = set()
         if self.resources.models.can("contradiction"):
@@ -175,23 +177,23 @@ class Judge:
                     tx, subject.entity_keys, audience=subject.audience, limit=SHARING, excluding=excluding
                 )
             )
-        if subject.key is not None:
-            ids.update((await find_duplicates(tx, [subject.key])).values())
-        return await self._candidates(tx, sorted(ids.difference(self.excluding)))
+        return ids
 
-    async def _candidates(self, tx: SpaceTransaction, ids: Sequence[int]) -> list[Candidate]:
-        """The live texts that these memories belong to."""
-        if not ids:
+    async def _candidates(self, tx: SpaceTransaction, ids: AbstractSet[int]) -> list[Candidate]:
+        """The live texts that these memories belong to, and the one that says exactly the same as the subject."""
+        key = self.subject.key
+        same = set((await find_duplicates(tx, [key])).values()) if key is not None else set()
+        same.difference_update(self.excluding)
+        wanted = sorted(same | ids)
+        if not wanted:
             return []
-        rows = await read_rows(tx, self.space.name, await siblings(tx, ids, self.space.name))
+        rows = await read_rows(tx, self.space.name, await siblings(tx, wanted))
         texts: dict[int, list[MemoryRow]] = {}
         for memory_id in sorted(rows):
             memory = rows[memory_id].memory
             if memory.superseded_at is None:
                 texts.setdefault(memory.chunk_of or memory.id, []).append(rows[memory_id])
         heard = await last_observed(tx, list(texts))
-        key = self.subject.key
-        same = set((await find_duplicates(tx, [key])).values()) if key is not None else set()
         return [
             Candidate(tuple(chunks), self._side(root, chunks[0], heard.get(root), exact=root in same), root in same)
             for root, chunks in texts.items()

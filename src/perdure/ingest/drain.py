@@ -108,7 +108,10 @@ class _Tally:
 
 @dataclass(slots=True)
 class _Lane:
-    """One queue: how many jobs run at a time, how many rows each takes, and whether any more are begun."""
+    """One queue: how many jobs run at a time, how many rows each takes, and whether any more are begun.
+
+    `empty`: nothing was due when it was looked at, and nothing has happened since that could change it.
+    """
 
     queue: Queue
     jobs: int
@@ -116,10 +119,11 @@ class _Lane:
     asks: bool
     running: int = 0
     open: bool = True
+    empty: bool = False
 
     @property
     def free(self) -> int:
-        return self.jobs - self.running if self.open else 0
+        return self.jobs - self.running if self.open and not self.empty else 0
 
 
 async def drain_pending_triage(
@@ -170,7 +174,9 @@ class _Drain:
         self._tally = _Tally()
         self._taken = 0
         self._spent: str | None = None
-        self._lanes = [_lane(resources, queue) for queue in Queue]
+        lanes = {queue: _lane(resources, queue) for queue in Queue}
+        self._lanes = list(lanes.values())
+        self._followups = lanes[Queue.FOLLOWUP]
         self._jobs: dict[asyncio.Task[None], tuple[_Lane, list[QueuedWork]]] = {}
 
     async def run(self) -> DrainReport:
@@ -184,6 +190,8 @@ class _Drain:
                 for job in finished:
                     lane, _ = self._jobs[job]
                     lane.running -= 1
+                    # What comes next in a conversation is due now, and what is to be asked about a new memory.
+                    lane.empty = self._followups.empty = False
                     job.result()
                     del self._jobs[job]
         except BaseException:
@@ -232,6 +240,8 @@ class _Drain:
             return spent, claimed
 
         self._spent, claimed = await self._resources.database.in_space(self._space.id, take, writer=True)
+        for lane in lanes:
+            lane.empty = not (lane.asks and self._spent) and all(lane is not other for other, _ in claimed)
         for lane, rows in claimed:
             lane.running += 1
             self._taken += len(rows)

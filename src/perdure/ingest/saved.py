@@ -32,7 +32,7 @@ async def check_stored(resources: Resources, space: SpaceRow, work: QueuedWork, 
     ids: list[int] = work.payload["ids"]
 
     async def read(tx: SpaceTransaction) -> list[MemoryRow]:
-        rows = await read_rows(tx, space.name, await siblings(tx, ids, space.name))
+        rows = await read_rows(tx, space.name, await siblings(tx, ids))
         return [rows[each] for each in sorted(rows) if rows[each].memory.superseded_at is None]
 
     rows = await resources.database.in_space(space.id, read)

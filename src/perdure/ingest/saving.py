@@ -136,7 +136,7 @@ async def update_memory(
         draft = _changed(row.memory, changes)
         if draft == _changed(row.memory, Changes()):
             return row.memory
-        ids = await siblings(tx, [memory_id], space.name)
+        ids = await siblings(tx, [memory_id])
         if vector is not None:
             resources.require_family(space, state)
             if len(ids) == 1:
@@ -160,7 +160,7 @@ async def pin_memory(
     async def write(tx: SpaceTransaction) -> None:
         await lock_space(tx)
         await require_row(tx, space, memory_id, audience)
-        rows = await read_rows(tx, space.name, await siblings(tx, [memory_id], space.name))
+        rows = await read_rows(tx, space.name, await siblings(tx, [memory_id]))
         await pin(tx, list(rows.values()), "user", pinned=pinned)
 
     await resources.database.in_space(space.id, write, writer=True)
@@ -177,7 +177,7 @@ async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[i
         await lock_space(tx)
         for memory_id in ids:
             await require_row(tx, space, memory_id, audience)
-        rows = await read_rows(tx, space.name, await siblings(tx, ids, space.name))
+        rows = await read_rows(tx, space.name, await siblings(tx, ids))
         await erase(tx, list(rows.values()), [stored_postings(row) for row in rows.values()])
         return Receipt(tuple(sorted(rows)))
 

@@ -76,7 +76,8 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
             return [Nothing(FORGOTTEN)]
         kept = await write_judged(tx, resources, space, text, judge, by=draft.source)
         outdated = await outdate(tx, await earlier_revisions(tx, space, work), kept.survivor, work)
-        await _take_the_place(tx, replaced, kept.survivor, answer.made_by)
+        if replaced:
+            await _take_the_place(tx, replaced, kept.survivor, answer.made_by)
         await _follow_up(tx, resources, work, draft, kept, shift=shift)
         return (*kept.outcomes, *outdated)
 

@@ -104,6 +104,16 @@ READ_MEMORIES: Final = """
     WHERE m.space_id = %(space_id)s AND s.space_id = %(space_id)s AND m.id = ANY(%(ids)s)
 """
 
+READ_WHOLE_TEXTS: Final = """
+    WITH roots AS MATERIALIZED (
+        SELECT DISTINCT coalesce(w.chunk_of, w.id) AS id
+        FROM memories w WHERE w.space_id = %(space_id)s AND w.id = ANY(%(ids)s)
+    )
+    SELECT r.id FROM roots r
+    UNION
+    SELECT m.id FROM roots r JOIN memories m ON m.chunk_of = r.id WHERE m.space_id = %(space_id)s
+"""
+
 READ_SIBLINGS: Final = """
     SELECT m.id FROM memories m
     WHERE m.space_id = %(space_id)s AND (m.chunk_of = ANY(%(roots)s) OR m.id = ANY(%(roots)s))
@@ -282,10 +292,9 @@ async def read_rows(tx: SpaceTransaction, space: str, ids: Sequence[int]) -> dic
     return {row["id"]: MemoryRow(_stored(space, row), row["search_text"], row["term_count"]) for row in rows}
 
 
-async def siblings(tx: SpaceTransaction, ids: Sequence[int], space: str) -> list[int]:
-    """These ids and every chunk of the same texts."""
-    rows = await read_rows(tx, space, ids)
-    return await chunk_ids(tx, sorted({row.memory.chunk_of or row.memory.id for row in rows.values()}))
+async def siblings(tx: SpaceTransaction, ids: Sequence[int]) -> list[int]:
+    """These ids, if they exist, and every chunk of the same texts; in order."""
+    return sorted(row["id"] for row in await tx.fetch_all(READ_WHOLE_TEXTS, {"ids": list(ids)}))
 
 
 async def chunk_ids(tx: SpaceTransaction, roots: Sequence[int]) -> list[int]:
