@@ -230,7 +230,7 @@ class ChatServer:
             while await self._one(reader, writer):
                 pass
         self._connections.discard(writer)
-        writer.transport.abort() if writer.transport.is_closing() else writer.close()
+        writer.close()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answers one request; False if the connection is to be closed."""
@@ -247,9 +247,9 @@ class ChatServer:
         elif method == "POST" and path == "/v1/chat/completions":
             return await self._complete(_request(json.loads(content), headers), connection)
         else:
-            document = self._routes().get(path) if method == "GET" else None
+            known = self._routes() if method == "GET" else {}
             missing = {"error": {"message": f"no {path} here", "code": 404}}
-            await connection.document(missing if document is None else document, 404 if document is None else 200)
+            await connection.document(known.get(path, missing), 200 if path in known else 404)
         return True
 
     def _routes(self) -> dict[str, Any]:
@@ -306,13 +306,9 @@ class ChatServer:
         script: Script = None
         for name in ("", request.prompt, request.site):
             if self._queues.get(name):
-                script = self._queues[name].popleft()
-                break
-        else:
-            for name in (request.prompt, request.site, ""):
-                if name in self._scripts:
-                    script = self._scripts[name]
-                    break
+                return await self._resolved(self._queues[name].popleft(), request)
+        for name in ("", request.site, request.prompt):
+            script = self._scripts.get(name, script)
         return await self._resolved(script, request)
 
     async def _resolved(self, script: Script, request: Request) -> Behaviour:
