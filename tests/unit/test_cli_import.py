@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from perdure.cli.filters import read_metadata
-from perdure.cli.importing import FORMAT_NAMES, Imported, Plan, default_source, placed, require_zone
+from perdure.cli.importing import FORMAT_NAMES, Imported, Plan, default_source, placed
+from perdure.cli.windows import require_zone
 from perdure.connect import FORMATS, ITEM_FORMATS
 from perdure.errors import InvalidInput
 from perdure.ingest import BatchReport

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from zoneinfo import ZoneInfo
 
 import click
 
@@ -18,6 +17,7 @@ from perdure.cli.failing import FAILED, REFUSED, Interrupted, error_data
 from perdure.cli.items import import_source
 from perdure.cli.printing import Screen, one_line
 from perdure.cli.progress import ByteProgress, byte_progress
+from perdure.cli.windows import NOTHING_INSIDE, calendar_options, require_zone, window_options
 from perdure.cli.words import counted
 from perdure.clock import DatabaseClock
 from perdure.errors import InvalidInput
@@ -95,6 +95,7 @@ class Imported:
 @click.option("--month-first", is_flag=True, help="They are month/day.")
 @click.option("--conversation", metavar="NAME", help="Name of the conversation, for files that don't name it.")
 @click.option("--assume-time", metavar="TIME", help="Time of messages that have none, ISO 8601. [default: now]")
+@window_options
 @audience_option
 @common
 def import_file(
@@ -108,6 +109,8 @@ def import_file(
     month_first: bool,
     conversation: str | None,
     assume_time: str | None,
+    past: int,
+    ahead: int,
     audience: str | None,
 ) -> int:
     """Import the conversations in PATH: JSON Lines, ChatGPT, Telegram, WhatsApp, LoCoMo, LongMemEval.
@@ -116,15 +119,20 @@ def import_file(
     given; all others go to --space. Interrupt it whenever you like: the same command goes on where it stopped. Running
     it again stores nothing twice.
     """
-    from perdure.connect import ITEM_FORMATS, ReadOptions, detect_format, read_messages  # noqa: PLC0415 - the readers
+    from perdure import connect  # noqa: PLC0415 - loads the readers
 
     if day_first and month_first:
         raise click.UsageError("--day-first and --month-first exclude each other.")
-    format_name = format_name or detect_format(path)
-    if format_name in ITEM_FORMATS:
-        return import_source(call, item_source(path, format_name, zone), path.name, audience)
-    options = ReadOptions(require_zone(zone), day_first if day_first or month_first else None, conversation)
-    reader = read_messages(path, format_name, options=options)
+    format_name = format_name or connect.detect_format(path)
+    if format_name in connect.ITEM_FORMATS:
+        items: ItemSource = connect.MailFile(path, format_name)
+        if format_name == "ics":
+            items = connect.IcsFile(path, calendar_options(zone, past, ahead))
+        return import_source(
+            call, source_of, path.name, audience, advice=NOTHING_INSIDE if format_name == "ics" else ""
+        )
+    options = connect.ReadOptions(require_zone(zone), day_first if day_first or month_first else None, conversation)
+    reader = connect.read_messages(path, format_name, options=options)
     plan = Plan(
         source=door.require_name(source or default_source(path, reader.format), "source"),
         space=door.require_key(call.space_name, "space"),
@@ -152,15 +160,6 @@ def import_file(
     if imported.stopped is not None:
         return REFUSED
     return FAILED if imported.refused else 0
-
-
-def item_source(path: Path, format_name: str, zone: str) -> ItemSource:
-    """A file of mails or events as a source."""
-    from perdure.connect import CalendarOptions, IcsFile, MailFile  # noqa: PLC0415 - loads the readers
-
-    if format_name == "ics":
-        return IcsFile(path, CalendarOptions(require_zone(zone)))
-    return MailFile(path, format_name)
 
 
 async def import_messages(
@@ -215,14 +214,6 @@ def default_source(path: Path, format_name: str) -> str:
     if format_name in NAMED_BY_FORMAT:
         return format_name
     return path.name.removesuffix(".gz").rsplit(".", 1)[0] or path.name
-
-
-def require_zone(name: str) -> ZoneInfo:
-    """A time zone by its IANA name."""
-    try:
-        return ZoneInfo(name)
-    except (ValueError, OSError, KeyError):
-        raise InvalidInput("zone", name, "it has to be a time zone such as Europe/Madrid or UTC") from None
 
 
 def import_data(imported: Imported, reader: MessageReader, plan: Plan) -> dict[str, object]:

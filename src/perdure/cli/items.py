@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 SHOWN_REFUSALS: Final = 20
 
 
-def import_source(call: Call, source: ItemSource, title: str, audience: str | None) -> int:
-    """Queues what is new in a source, and tells what came of it; the exit status."""
+def import_source(call: Call, source: ItemSource, title: str, audience: str | None, *, advice: str = "") -> int:
+    """Queues what is new in a source, and tells what came of it; the exit status.
+
+    `advice` is told where nothing was found.
+    """
     door.optional_key(audience, "audience")
     clock = DatabaseClock()
     told = clock.monotonic()
@@ -43,6 +46,8 @@ def import_source(call: Call, source: ItemSource, title: str, audience: str | No
     finally:
         source.close()
     notes = list(getattr(source, "notes", ()))
+    if advice and not report.enqueued + report.known + report.empty:
+        notes.append(advice)
     document: dict[str, object] = {
         "source": source.name,
         "space": call.space_name,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -12,8 +11,8 @@ import click
 
 from perdure import door
 from perdure.cli.call import Call, audience_option, common
-from perdure.cli.importing import require_zone
 from perdure.cli.items import import_source
+from perdure.cli.windows import NOTHING_INSIDE, calendar_options, window_options
 from perdure.errors import ConfigurationError
 
 MAIL_PASSWORD: Final = "PERDURE_MAIL_PASSWORD"  # noqa: S105 - the name of the variable
@@ -72,8 +71,7 @@ def mail(
 @click.argument("url")
 @click.option("--user", metavar="NAME", help="Who logs in, with the password of PERDURE_CALENDAR_PASSWORD.")
 @click.option("--zone", default="UTC", show_default=True, metavar="ZONE", help="Zone of whole days and floating times.")
-@click.option("--past", type=int, default=30, show_default=True, metavar="DAYS", help="How far back events count.")
-@click.option("--ahead", type=int, default=365, show_default=True, metavar="DAYS", help="How far ahead.")
+@window_options
 @click.option("--ics", is_flag=True, help="URL is an .ics file, whatever its name. [default: if it ends so]")
 @audience_option
 @common
@@ -92,17 +90,13 @@ def calendar(
 
     Each event comes in once; a changed one replaces what was kept of it, a cancelled or deleted one closes it.
     """
-    from perdure.connect import CalDav, CalendarOptions, IcsUrl  # noqa: PLC0415 - loads the readers
+    from perdure.connect import CalDav, IcsUrl  # noqa: PLC0415 - loads the readers
 
-    options = CalendarOptions(
-        require_zone(zone),
-        timedelta(days=door.require_number(past, "past", 0, 3650)),
-        timedelta(days=door.require_number(ahead, "ahead", 0, 3650)),
-    )
+    options = calendar_options(zone, past, ahead)
     password = None if user is None else _password(CALENDAR_PASSWORD, f"Password of {user}")
     published = ics or url.partition("?")[0].lower().endswith(".ics")
     source = (IcsUrl if published else CalDav)(url, options, username=user, password=password)
-    return import_source(call, source, url.partition("?")[0], audience)
+    return import_source(call, source, url.partition("?")[0], audience, advice=NOTHING_INSIDE)
 
 
 def _password(variable: str, question: str) -> str:
