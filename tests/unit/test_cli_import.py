@@ -63,7 +63,7 @@ def test_an_import_is_named_by_format_where_ids_hold_and_else_by_file(path: str,
 
 
 def test_every_format_of_the_readers_can_be_named() -> None:
-    assert FORMAT_NAMES == (*FORMATS, *ITEM_FORMATS)
+    assert (*FORMATS, *ITEM_FORMATS) == FORMAT_NAMES
 
 
 def test_all_refusals_are_counted_and_reports_add_up() -> None:

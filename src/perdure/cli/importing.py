@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from perdure.connect import MessageReader
     from perdure.ingest import BatchReport
     from perdure.memory import Memory
-    from perdure.types import ItemSource, Message
+    from perdure.types import Message
 
 SHOWN_REFUSALS: Final = 20
 KEPT_REFUSALS: Final = 1000
@@ -125,12 +125,10 @@ def import_file(
         raise click.UsageError("--day-first and --month-first exclude each other.")
     format_name = format_name or connect.detect_format(path)
     if format_name in connect.ITEM_FORMATS:
-        items: ItemSource = connect.MailFile(path, format_name)
         if format_name == "ics":
-            items = connect.IcsFile(path, calendar_options(zone, past, ahead))
-        return import_source(
-            call, source_of, path.name, audience, advice=NOTHING_INSIDE if format_name == "ics" else ""
-        )
+            events = connect.IcsFile(path, calendar_options(zone, past, ahead))
+            return import_source(call, events, path.name, audience, advice=NOTHING_INSIDE)
+        return import_source(call, connect.MailFile(path, format_name), path.name, audience)
     options = connect.ReadOptions(require_zone(zone), day_first if day_first or month_first else None, conversation)
     reader = connect.read_messages(path, format_name, options=options)
     plan = Plan(
