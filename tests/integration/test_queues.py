@@ -277,3 +277,30 @@ async def test_a_conversation_that_is_held_up_hides_nothing_behind_it(line: Line
     await line.give_back(head)
     other = await line.add(Queue.TRIAGE, "short")
     assert [row.id for row in await line.take(Queue.TRIAGE, heads=heads)] == [other]
+
+
+@EVERY_QUEUE
+@pytest.mark.parametrize("heads", [False, True])
+async def test_a_clock_that_is_set_back_stops_nothing_for_longer_than_two_hours(
+    line: Line, kept: Queue, heads: bool
+) -> None:
+    async def due() -> bool:
+        found = await line.database.across(
+            lambda tx: crossing.find_due_spaces(tx, quiet_since=None, skipped=(), limit=10_000), as_worker=True
+        )
+        return line.space_id in {row.space_id for row in found}
+
+    fresh, leased, paused = [await line.add(kept, conversation) for conversation in ("", "c", "d")]
+    taken = {work.id: work for work in await line.take(kept, heads=heads)}
+    await line.give_back(taken[paused])
+    await line.give_back(taken[fresh], failed=False, after=timedelta(0))
+    new = await line.add(kept)
+    line.clock.advance(-timedelta(hours=1))
+    assert [row.id for row in await line.take(kept, "two", heads=heads)] == [new]
+    line.clock.advance(-timedelta(hours=3))
+    assert (await line.run(queue.backlog)).leased == 0
+    assert await due()
+    assert [row.id for row in await line.take(kept, "three", heads=heads)] == [fresh, leased, paused, new]
+    assert not await due()
+    assert (await line.run(queue.backlog)).leased == 4
+    assert await line.run(lambda tx: finish(tx, taken[leased], "one")) is False

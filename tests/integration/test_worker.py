@@ -29,13 +29,13 @@ async def memory(fresh_database, embedder: HashedEmbedder, clock: SimulatedClock
 
 
 async def block(memory: Memory, name: str) -> None:
-    """A space whose only due exchange waits for an earlier one of its conversation, which backs off for a day."""
+    """A space whose only due exchange waits for an earlier one of its conversation, which backs off for an hour."""
     space = memory.space(name)
     for text in ("first", "second"):
         await space.capture(user=f"{text} words", conversation_id="c")
     async with memory.resources.database.owner() as owner:
         await owner.execute(
-            "UPDATE pending_triage SET not_before = not_before + interval '1 day' WHERE space_id = %s AND id ="
+            "UPDATE pending_triage SET not_before = enqueued_at + interval '1 hour' WHERE space_id = %s AND id ="
             " (SELECT min(id) FROM pending_triage WHERE space_id = %s)",
             ((await memory.ensure_space(name)).id,) * 2,
         )

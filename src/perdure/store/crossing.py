@@ -11,15 +11,16 @@ from datetime import datetime
 from typing import Final
 
 from perdure.store.database import Transaction
+from perdure.store.queue import LONGEST_WAIT
 
 FIND_DUE_SPACES: Final = """
     SELECT p.space_id, max(p.enqueued_at) AS newest
     FROM (
-        SELECT t.space_id, t.enqueued_at FROM pending_triage t WHERE t.due_at <= %(now)s
+        SELECT t.space_id, t.enqueued_at FROM pending_triage t WHERE t.due_at <= %(now)s OR t.due_at > %(latest)s
         UNION ALL
-        SELECT d.space_id, d.enqueued_at FROM pending_distillation d WHERE d.due_at <= %(now)s
+        SELECT d.space_id, d.enqueued_at FROM pending_distillation d WHERE d.due_at <= %(now)s OR d.due_at > %(latest)s
         UNION ALL
-        SELECT f.space_id, f.enqueued_at FROM pending_followups f WHERE f.due_at <= %(now)s
+        SELECT f.space_id, f.enqueued_at FROM pending_followups f WHERE f.due_at <= %(now)s OR f.due_at > %(latest)s
     ) p
     WHERE p.space_id <> ALL (%(skipped)s::bigint[])
     GROUP BY p.space_id
@@ -52,5 +53,6 @@ async def find_due_spaces(
     Only spaces in which nothing came in after `quiet_since` (None: all of them), and none of those `skipped`: a
     row may be due and yet wait for an earlier one of its conversation, and such spaces must not hide the others.
     """
-    rows = await tx.fetch_all(FIND_DUE_SPACES, {"quiet_since": quiet_since, "skipped": sorted(skipped), "limit": limit})
+    params = {"quiet_since": quiet_since, "skipped": sorted(skipped), "limit": limit, "latest": tx.now + LONGEST_WAIT}
+    rows = await tx.fetch_all(FIND_DUE_SPACES, params)
     return [DueSpace(**row) for row in rows]

@@ -21,6 +21,10 @@ from psycopg.types.json import Jsonb
 from perdure.store.database import SpaceTransaction
 from perdure.store.ranking_sql import kept
 
+LONGEST_WAIT: Final = timedelta(hours=2)
+"""More than any lease or pause lasts: what is put off for longer was put off before the clock was set back, and is due.
+New rows are due whatever the clock says."""
+
 REMEMBER_OPERATION: Final = """
     INSERT INTO operations (space_id, operation_id, fingerprint, outcome, created_at)
     VALUES (%(space_id)s, %(operation_id)s, %(fingerprint)s, %(outcome)s, %(now)s)
@@ -40,7 +44,7 @@ ENQUEUE: Final = """
     INSERT INTO {queue} (space_id, kind, conversation_id, audience, speaker, payload, occurred_at, enqueued_at,
                          not_before)
     VALUES (%(space_id)s, %(kind)s, %(conversation_id)s, %(audience)s, %(speaker)s, %(payload)s, %(occurred_at)s,
-            %(now)s, %(now)s)
+            %(now)s, '-infinity')
     RETURNING id
 """
 
@@ -49,14 +53,14 @@ CLAIM: Final = """
     WITH held AS MATERIALIZED (
         SELECT h.conversation_id, min(h.id) AS id
         FROM {queue} h
-        WHERE h.space_id = %(space_id)s AND h.due_at > %(now)s AND h.conversation_id <> ''
+        WHERE h.space_id = %(space_id)s AND h.due_at > %(now)s AND h.due_at <= %(latest)s AND h.conversation_id <> ''
         GROUP BY h.conversation_id
     ),
     due AS MATERIALIZED (
         SELECT p.id
         FROM {queue} p
         LEFT JOIN held ON held.conversation_id = p.conversation_id AND held.id < p.id
-        WHERE p.space_id = %(space_id)s AND p.due_at <= %(now)s AND held.id IS NULL
+        WHERE p.space_id = %(space_id)s AND (p.due_at <= %(now)s OR p.due_at > %(latest)s) AND held.id IS NULL
         ORDER BY p.id
         LIMIT %(limit)s
         FOR UPDATE OF p SKIP LOCKED
@@ -67,7 +71,7 @@ CLAIM: Final = """
 HELD: Final = """
     SELECT DISTINCT h.conversation_id
     FROM {queue} h
-    WHERE h.space_id = %(space_id)s AND h.due_at > %(now)s AND h.conversation_id <> ''
+    WHERE h.space_id = %(space_id)s AND h.due_at > %(now)s AND h.due_at <= %(latest)s AND h.conversation_id <> ''
 """
 
 # From head to head: every row is looked at once at most, however long a conversation is and however many there are.
@@ -75,7 +79,8 @@ CLAIM_HEADS: Final = """
     WITH RECURSIVE heads AS (
         (SELECT p.id, ARRAY[p.conversation_id] AS seen
          FROM {queue} p
-         WHERE p.space_id = %(space_id)s AND p.due_at <= %(now)s AND p.conversation_id <> ALL (%(held)s::text[])
+         WHERE p.space_id = %(space_id)s AND (p.due_at <= %(now)s OR p.due_at > %(latest)s)
+           AND p.conversation_id <> ALL (%(held)s::text[])
          ORDER BY p.id
          LIMIT 1)
         UNION ALL
@@ -84,7 +89,7 @@ CLAIM_HEADS: Final = """
         CROSS JOIN LATERAL (
             SELECT p.id, f.seen || p.conversation_id AS seen
             FROM {queue} p
-            WHERE p.space_id = %(space_id)s AND p.id > f.id AND p.due_at <= %(now)s
+            WHERE p.space_id = %(space_id)s AND p.id > f.id AND (p.due_at <= %(now)s OR p.due_at > %(latest)s)
               AND p.conversation_id <> ALL (%(held)s::text[])
               AND (p.conversation_id = '' OR p.conversation_id <> ALL (f.seen))
             ORDER BY p.id
@@ -104,7 +109,7 @@ CLAIM_HEADS: Final = """
 
 TAKE: Final = """
     UPDATE {queue} q
-    SET lease_holder = %(holder)s, lease_until = %(lease_until)s
+    SET lease_holder = %(holder)s, lease_until = %(lease_until)s, not_before = least(q.not_before, %(now)s)
     FROM due
     WHERE q.space_id = %(space_id)s AND q.id = due.id
     RETURNING q.id, q.kind, q.conversation_id, q.audience, q.speaker, q.payload, q.occurred_at, q.enqueued_at,
@@ -131,7 +136,7 @@ RETRY_LATER: Final = """
 
 COUNT_PENDING: Final = """
     SELECT {name} AS queue, count(*) AS pending, min(q.enqueued_at) AS oldest,
-           count(q.lease_until) FILTER (WHERE q.lease_until > %(now)s) AS leased
+           count(q.lease_until) FILTER (WHERE q.lease_until > %(now)s AND q.lease_until <= %(latest)s) AS leased
     FROM {queue} q WHERE q.space_id = %(space_id)s
 """
 
@@ -258,8 +263,9 @@ async def claim(
     side; otherwise a row comes together with everything due before it.
     """
     params: dict[str, object] = {"holder": holder, "limit": limit, "lease_until": tx.now + visibility}
+    params["latest"] = tx.now + LONGEST_WAIT
     if heads:
-        held = await tx.fetch_all(_of(HELD, queue))
+        held = await tx.fetch_all(_of(HELD, queue), params)
         params["held"] = [row["conversation_id"] for row in held]
     # Not prepared: the planner has to see how few rows are asked for, and which conversations are held.
     rows = await tx.fetch_all(_claim_statement(queue, heads), params, prepare=False)
@@ -291,7 +297,7 @@ async def retry_later(
 
 
 async def backlog(tx: SpaceTransaction) -> Backlog:
-    rows = await tx.fetch_all(_count_statement())
+    rows = await tx.fetch_all(_count_statement(), {"latest": tx.now + LONGEST_WAIT})
     oldest = [row["oldest"] for row in rows if row["oldest"] is not None]
     return Backlog(
         pending=sum(row["pending"] for row in rows),
