@@ -35,17 +35,25 @@ BEGIN_IN_SPACE: Final = """
     BEGIN;
     SET LOCAL perdure.space_id = {space_id};
     SET LOCAL statement_timeout = {timeout_ms};
+    SET LOCAL idle_in_transaction_session_timeout = {idle_ms};
     SELECT current_setting('perdure.space_id') AS bound, now() AS now
 """
 BEGIN_GLOBAL: Final = """
     BEGIN;
     SET LOCAL statement_timeout = {timeout_ms};
+    SET LOCAL idle_in_transaction_session_timeout = {idle_ms};
     SELECT now() AS now
 """
 
-# Worth another try as a whole: deadlock, serialisation failure, lock timeout, and a connection that went away
-# (docs/sql.md, rule 19). Compared by SQLSTATE, never by text.
-RETRYABLE_STATES: Final = frozenset({"40P01", "40001", "55P03", "08006", "08003", "57P01", "57P02", "57P03"})
+# Worth another try as a whole: deadlock, serialisation failure, lock timeout, a transaction that was ended because its
+# process hung, and a connection that went away (docs/sql.md, rule 19). Compared by SQLSTATE, never by text.
+RETRYABLE_STATES: Final = frozenset({"40P01", "40001", "55P03", "25P03", "08006", "08003", "57P01", "57P02", "57P03"})
+# The server is there and can't: no space, memory or connections left (class 53), or its files fail it (class 58).
+EXHAUSTED_CLASSES: Final = ("53", "58")
+DISK_FULL: Final = "53100"
+HANGING_S: Final = 10.0
+"""How long a transaction may stand between two statements: longer, and its process hangs while others wait for its
+locks. Nothing outside is asked within a transaction, so this is far more than any needs."""
 RETRY_ATTEMPTS: Final = 5
 DEFAULT_TIMEOUT_S: Final = 30.0
 CLOSE_TIMEOUT_S: Final = 2.0
@@ -199,7 +207,9 @@ class Database:
         `writer` is for work that locks the space (`spaces.lock_space`): writers of a space wait here for their turn,
         and not with a connection each, which would leave none for recall and capture.
         """
-        opening = sql.SQL(BEGIN_IN_SPACE).format(space_id=sql.Literal(str(space_id)), timeout_ms=_ms(timeout_s))
+        opening = sql.SQL(BEGIN_IN_SPACE).format(
+            space_id=sql.Literal(str(space_id)), timeout_ms=_ms(timeout_s), idle_ms=_ms(HANGING_S)
+        )
 
         async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
             if row["bound"] != str(space_id):
@@ -215,7 +225,7 @@ class Database:
         self, work: Callable[[Transaction], Awaitable[T]], *, as_worker: bool = False, timeout_s: float = 10.0
     ) -> T:
         """Runs `work` on the global tables, or as the worker role on queue columns of all spaces."""
-        opening = sql.SQL(BEGIN_GLOBAL).format(timeout_ms=_ms(timeout_s))
+        opening = sql.SQL(BEGIN_GLOBAL).format(timeout_ms=_ms(timeout_s), idle_ms=_ms(HANGING_S))
 
         async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
             now = self._now(row)
@@ -272,6 +282,8 @@ class Database:
             except (TimeoutError, PoolTimeout, PoolClosed, psycopg.errors.QueryCanceled) as error:
                 raise _unavailable(error) from error
             except psycopg.Error as error:
+                if _exhausted(error):
+                    raise _unavailable(error) from error
                 if not _retryable(error):
                     raise
                 if connection.closed:
@@ -359,8 +371,17 @@ def _retryable(error: psycopg.Error) -> bool:
     return lost or error.sqlstate in RETRYABLE_STATES
 
 
+def _exhausted(error: psycopg.Error) -> bool:
+    return error.sqlstate is not None and error.sqlstate.startswith(EXHAUSTED_CLASSES)
+
+
 def _unavailable(error: Exception) -> DatabaseUnavailable:
     kind = type(error).__name__
+    if isinstance(error, psycopg.Error) and error.sqlstate == DISK_FULL:
+        return DatabaseUnavailable(
+            "The disk of the database is full.",
+            hint="Make room on it; then repeating the call with the same operation_id is safe.",
+        )
     return DatabaseUnavailable(
         f"The database could not be reached or did not answer in time ({kind}).",
         hint="Repeating the call with the same operation_id is safe.",

@@ -1,0 +1,184 @@
+"""What a client does in each scenario of the kill matrix: calls in order, each safe to repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from perdure import Space
+from perdure.types import Message
+from perdure.worker import Worker
+from tests.doubles.chat_server import Request, serving
+
+Step = Callable[[Space], Awaitable[object]]
+NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
+LATER: Final = timedelta(minutes=10)
+"""How long a client stays away after a fault: every lease has run out by then."""
+LONG: Final = " ".join(f"On day {day} of the trip we walked {day + 7} kilometres along the coast." for day in range(40))
+
+
+@contextmanager
+def no_model() -> Iterator[Mapping[str, Any]]:
+    """Settings without a language model."""
+    yield {}
+
+
+@contextmanager
+def one_model() -> Iterator[Mapping[str, Any]]:
+    """Settings with a scripted model in both roles: the same words always get the same verdict."""
+    with serving() as server:
+        server.answer("triage", _judged)
+        server.answer("contradiction", _compared)
+        server.answer("entities", lambda request: {"entities": ["bicycle"] if "bicycle" in request.user else []})
+        slots = {"thinker_slots": 1, "subagent_slots": 1}
+        yield {"thinker_url": server.url, "subagent_url": server.url, **slots}
+
+
+def _judged(request: Request) -> dict[str, Any]:
+    said = request.data("user")
+    if "thanks" in said:
+        return {"salience": 2, "save": False}
+    return {"salience": 9, "paradigm_shift": True} if "promoted" in said else {"salience": 7}
+
+
+def _compared(request: Request) -> dict[str, Any]:
+    both = "bicycle" in request.data("new") and "bicycle" in request.data("old")
+    return {"verdict": "UPDATES" if both else "COMPATIBLE"}
+
+
+@dataclass(frozen=True)
+class Script:
+    """Calls in order; the first `prepared` of them are no subject of the scenario and meet no fault."""
+
+    steps: tuple[Step, ...]
+    prepared: int = 0
+    surroundings: Callable[[], AbstractContextManager[Mapping[str, Any]]] = no_model
+
+
+def capture(number: int, user: str, assistant: str = "", conversation: str = "talk", **named: Any) -> Step:
+    async def step(space: Space) -> object:
+        return await space.capture(
+            user=user,
+            assistant=assistant,
+            conversation_id=conversation or None,
+            occurred_at=NOON + timedelta(minutes=number),
+            operation_id=f"capture-{number}",
+            **named,
+        )
+
+    return step
+
+
+def save(number: int, text: str, **named: Any) -> Step:
+    async def step(space: Space) -> object:
+        at = NOON + timedelta(minutes=number)
+        return await space.save(text, source_date=at, operation_id=f"save-{number}", **named)
+
+    return step
+
+
+async def drain(space: Space) -> object:
+    return await space.drain()
+
+
+async def heartbeat(space: Space) -> object:
+    return await Worker(space._memory.resources).tick(heartbeat=True)
+
+
+async def memory_called(space: Space, words: str) -> int | None:
+    """The first chunk of the memory that begins with these words."""
+    ids = [each.id for each in await space.list(limit=1000) if each.summary.startswith(words)]
+    return min(ids, default=None)
+
+
+def update(words: str, **named: Any) -> Step:
+    async def step(space: Space) -> object:
+        found = await memory_called(space, words)
+        return None if found is None else await space.update(found, **named)
+
+    return step
+
+
+def pin(words: str) -> Step:
+    async def step(space: Space) -> object:
+        found = await memory_called(space, words)
+        return None if found is None else await space.pin(found)
+
+    return step
+
+
+def forget(words: str) -> Step:
+    async def step(space: Space) -> object:
+        found = await memory_called(space, words)
+        return None if found is None else await space.forget(found)
+
+    return step
+
+
+def import_messages(first: int, last: int) -> Step:
+    messages = [
+        Message(
+            f"message-{number}",
+            f"The {number}th stop of the bus is at the {('mill', 'church', 'harbour')[number % 3]}",
+            "Ada" if number % 2 else "Assistant",
+            NOON + timedelta(minutes=number),
+            "bus",
+        )
+        for number in range(first, last)
+    ]
+
+    async def step(space: Space) -> object:
+        return await space.import_messages(messages, source="bus.jsonl")
+
+    return step
+
+
+EXCHANGES: Final = (
+    capture(1, "The bicycle is blue and stands in the shed", "A blue bicycle, noted", speaker="Ada"),
+    capture(
+        2,
+        "My sister lives in Lyon",
+        "Lyon it is",
+        tools=[{"name": "weather", "content": "It rains in Lyon until Thursday", "ok": True}],
+    ),
+    capture(3, "The landlord raises the rent in January", conversation="rent"),
+    capture(4, "The bicycle is blue and stands in the shed", "A blue bicycle, noted", speaker="Ada"),
+    capture(5, LONG, "A long walk", conversation=""),
+)
+
+TALK: Final = (
+    capture(1, "My bicycle is blue and stands in the shed"),
+    capture(2, "Sorry, my bicycle is red by now"),
+    capture(3, "I was promoted to head of the workshop", conversation="work"),
+    capture(4, "Fine, thanks", conversation="work"),
+    capture(5, "I was promoted to head of the workshop", conversation=""),
+)
+
+SCRIPTS: Final[Mapping[str, Script]] = {
+    "capture": Script((*EXCHANGES[:3], drain)),
+    "drain": Script((*EXCHANGES, drain), prepared=len(EXCHANGES)),
+    "worker": Script((*EXCHANGES[:2], heartbeat), prepared=2),
+    "save": Script(
+        (
+            save(1, "The piano was tuned in May", tags=["music"]),
+            save(2, LONG),
+            save(3, "The piano was tuned in May", tags=["piano"]),
+        )
+    ),
+    "change": Script(
+        (
+            save(1, "The tent is green", entities=["Tent"]),
+            save(2, LONG),
+            save(3, "The stove is in the attic"),
+            update("The tent is green", text="The tent is green and leaks", tags=["camping"]),
+            pin("On day 0"),
+            forget("The stove"),
+        ),
+        prepared=3,
+    ),
+    "triage": Script((*TALK, drain), prepared=len(TALK), surroundings=one_model),
+    "import": Script((import_messages(0, 4), import_messages(2, 7))),
+}
