@@ -44,16 +44,18 @@ _WORDS: Final = {
     """,
 }
 SHORT_WORDS: Final = ("pass", "pw", "pwd", "psw")
+OTHER_MEANINGS: Final = frozenset({"pass", "clave", "parola", "parolă", "sandi"})
+"""Words that mean something else as often (a ticket, a key to something, a word, a name): a plain word behind them is
+no password."""
 
 FOR: Final = """
     for of to on at für fuer zum zur von vom de del du des di della para pour per do da voor van til för dla до для от
     к
 """
 OWN: Final = "saya aku kamu anda của·tôi của·mình του μου שלי الخاصة·بي"
-IS: Final = """
-    is was will·be ist war lautet heißt es era est était è é eh luidt är var er on oli to je là adalah είναι это هي هو
-    است थी
-"""
+IS: Final = "is was will·be ist war lautet heißt es era est était è é luidt är var je là adalah είναι это هي هو است थी"
+TO: Final = "to on er e eh oli na"
+"""Words that mean "is" in one language and something else in another: a plain word behind them is no password."""
 _SAID: Final = """
     wrong incorrect correct expired required invalid valid weak strong secure insecure secret safe unsafe private
     public important needed necessary optional mandatory missing lost forgotten gone reset changed saved stored
@@ -91,10 +93,20 @@ def any_of(words: str) -> str:
     return "|".join(sorted(set(spelled_out(words)), key=len, reverse=True))
 
 
-ANNOUNCING: Final = sorted(
-    [
+_STEMS: Final = ("pass", "key", "token", "code", "secret", "phrase", "api", "código", "clave", "parol", "ifre", "sand")
+
+
+def _by_stem() -> dict[str, tuple[tuple[str, str], ...]]:
+    words = [
         *((word, kind) for kind, words in _WORDS.items() for word in spelled_out(words)),
         *((word, PASSWORD) for word in SHORT_WORDS),
-    ],
-    key=lambda each: (-len(each[0]), each),
-)
+    ]
+    found: dict[str, list[tuple[str, str]]] = {}
+    for word, kind in words:
+        stem = next((stem for stem in _STEMS if stem in word), word)
+        found.setdefault(stem, []).append((word, kind))
+    return {stem: tuple(group) for stem, group in found.items()}
+
+
+ANNOUNCING: Final = _by_stem()
+"""The announcing words with their kinds, by what they have in common: where that is missing, all of them are."""

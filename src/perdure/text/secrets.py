@@ -22,12 +22,14 @@ from perdure.text.secret_words import (
     CODE,
     FOR,
     IS,
+    OTHER_MEANINGS,
     OWN,
     PASSWORD,
     PRIVATE_KEY,
     RECOVERY_PHRASE,
     SAID_OF_IT,
     SHORT_WORDS,
+    TO,
     TOKEN,
     any_of,
 )
@@ -84,13 +86,13 @@ _QUOTES: Final = "\"'“”„‚‘’«»「」『』`"
 _ANNOUNCED: Final = regex.compile(
     rf"(?P<own>(?:\s(?:{any_of(OWN)}))?)"
     rf"(?:(?P<bridge>(?:\s(?:{any_of(FOR)})(?:\s[^\s:=.!?]{{1,24}}+){{1,5}}?)?)"
-    rf"(?P<link>{_STRONG}|\s{{1,3}}(?:{any_of(IS)})\s{{0,2}}[:=]?\s{{1,3}}|\s?(?:是|为|為|は|が|은|는|이|가|คือ)\s?)"
+    rf"(?P<link>{_STRONG}|\s{{1,3}}(?:(?P<unsure>{any_of(TO)})|{any_of(IS)})\s{{0,2}}[:=]?\s{{1,3}}|\s?(?:是|为|為|は|が|은|는|이|가|คือ)\s?)"
     r"|(?P<bare>\s{1,3}))"
     rf"(?:[{_QUOTES}](?P<quoted>[^\n{_QUOTES}]{{3,64}}+)[{_QUOTES}]|[{_QUOTES}*]{{0,3}}(?P<value>[^\s{_QUOTES}]{{1,512}}+))",
     regex.IGNORECASE,
 )
 _CODE_VALUE: Final = regex.compile(
-    rf"(?:[^\d\n.:=]{{0,24}}?(?:{_STRONG}|\s(?:{any_of(IS)})\s|[是为為はが은는이가])|)\s{{0,2}}"
+    rf"(?:[^\d\n.:=]{{0,24}}?(?:{_STRONG}|\s(?:{any_of(IS)}|{any_of(TO)})\s|[是为為はが은는이가])|)\s{{0,2}}"
     r"(?P<value>(?:G-)?\d{3}[ -]?\d{3}|\d{3,8})(?![\w/-])(?![.,:]\d)",
     regex.IGNORECASE,
 )
@@ -111,7 +113,8 @@ WINDOW: Final = 800
 _TRAILING: Final = ".,;:!?)]}>…。，、！？；」』"
 _ORDINARY: Final = regex.compile(
     r"\d+(?:st|nd|rd|th|h|am|pm|x|d|s|k|min|mins|days?|hours?|chars?|characters?|bit|bits|-.*)|\d{1,3}[%€$]?|.*://.*"
-    r"|[^@\s]+@[^@\s]+\.\p{L}+|[\p{L}]+/[\p{L}/]+|1password|<[^>]*>?|\*+|[xX•.…_-]+|\$\{?.*|%[^%]+%|\{+.*|\[.*",
+    r"|[^@\s]+@[^@\s]+\.\p{L}+|[\p{L}]+/[\p{L}/]+|1password|<[^>]*>?|\*+|[xX•.…_-]+|\$\{?.*|%[^%]+%|\{+.*|\[.*"
+    r"|[a-z_][\w.]*[(\[].*|(?:self|this|config|settings|process|os|env|args|data|user)\.[\w.]+",
     regex.IGNORECASE,
 )
 _SYMBOL: Final = regex.compile(r"[!@#$%^&*_+=~|\\<>?]")
@@ -274,10 +277,11 @@ def _lowered(text: str) -> str:
 def _announcements(lowered: str) -> list[tuple[int, str, str]]:
     """Where which announcing word stands, in order; of words that begin at one place the longest."""
     found: dict[int, tuple[str, str]] = {}
-    for word, kind in ANNOUNCING:
+    for word, kind in (one for stem, group in ANNOUNCING.items() if stem in lowered for one in group):
         at = lowered.find(word)
         while at >= 0:
-            found.setdefault(at, (word, kind))
+            if at not in found or len(found[at][0]) < len(word):
+                found[at] = word, kind
             at = lowered.find(word, at + len(word))
     return [(at, *found[at]) for at in sorted(found)]
 
@@ -329,7 +333,7 @@ def _is_password(text: str, match: regex.Match[str], word: str, value: str) -> b
         return False
     if _looks_random(value):
         return bool(link) or any(map(str.isdigit, value))
-    if not link or word == "pass":
+    if not link or match["unsure"] or word in OTHER_MEANINGS:
         return False
     if match["quoted"] is not None:
         return len(value) >= MIN_PASSWORD_CHARS and value.casefold() not in SAID_OF_IT
