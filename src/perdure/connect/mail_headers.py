@@ -38,7 +38,9 @@ class Address:
     def __str__(self) -> str:
         if not self.address:
             return self.name
-        return f"{self.name} <{self.address}>" if self.name and self.name != self.address else self.address
+        if not self.name or self.name == self.address:
+            return self.address
+        return f'"{self.name}" <{self.address}>' if "," in self.name else f"{self.name} <{self.address}>"
 
 
 class Headers:

@@ -77,10 +77,10 @@ def html_text(source: str) -> str:
 
 
 def _line_ends(between: re.Match[str]) -> str:
-    """One line end for the edges of blocks that meet, two around a paragraph, and each `<br>`."""
-    marks = between[0]
-    least = 2 if _GAP in marks else 1
-    return "\n" * max(least, marks.count(_BREAK))
+    """One line end where blocks meet, two around a paragraph, and each `<br>`, which in a block of its own is empty."""
+    ended, _, own = between[0].partition(_EDGE)
+    count = ended.count(_BREAK) + (own.count(_BREAK) + 1 if _BREAK in own else 0)
+    return "\n" * max(2 if _GAP in between[0] else 1, count)
 
 
 def _depth(source: str) -> int:

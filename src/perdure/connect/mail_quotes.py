@@ -68,7 +68,7 @@ def own_words(text: str, *, forwarded: bool = False) -> str:
     own = _without_signature(_without_quotes(own, keep=forwarded and not _unquoted(own)))
     if tail:
         depth = tail[0].depth
-        tail = [line for line in tail if line.depth <= depth]
+        tail = [_Line("", 0), *(line for line in tail if line.depth <= depth)]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(line.text for line in (*own, *tail))).strip()
 
 
@@ -197,12 +197,12 @@ def _without_signature(lines: list[_Line]) -> list[_Line]:
     for number in range(max(0, len(lines) - _LAST_LINES), len(lines)):
         line = lines[number]
         rest = [other for other in lines[number + 1 :] if not other.empty]
-        if _begins_signature(line.text, rest):
+        if _begins_signature(line.text, rest, alone=not any(other.text for other in lines[:number])):
             return [*_without_trailing_blanks(lines[:number]), *_postscript(lines[number + 1 :])]
     return lines
 
 
-def _begins_signature(text: str, rest: list[_Line]) -> bool:
+def _begins_signature(text: str, rest: list[_Line], *, alone: bool) -> bool:
     if text == "--":
         return len(rest) <= _LONG_SIGNATURE_LINES
     if _UNDERSCORES.fullmatch(text):
@@ -215,7 +215,7 @@ def _begins_signature(text: str, rest: list[_Line]) -> bool:
     folded = text.casefold().translate(_WITHOUT_ACCENTS)
     if len(text) <= _DEVICE_CHARS and DEVICES.match(folded):
         return len(rest) <= 2 and not _A_SENTENCE.search(folded)  # noqa: PLR2004  # a name or a link may follow
-    return folded.strip(" ,.!;，。！-–—*") in CLOSINGS
+    return not alone and folded.strip(" ,.!;，。！-–—*") in CLOSINGS  # a mail may say nothing but "Thanks"
 
 
 def _postscript(lines: list[_Line]) -> list[_Line]:
