@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from perdure.embedding import MIN_PAIRS, Calibration, Embedder, NoiseLevel, calibrate
 from perdure.errors import FamilyMismatch
-from perdure.llm import Models
+from perdure.llm import Answer, Models
+from perdure.llm.schemas import TriageVerdict
 from perdure.settings import Settings
 from perdure.store.database import Database, SpaceTransaction
 from perdure.store.families import StoredFamily
@@ -34,6 +36,8 @@ class Resources:
     """Names of the families that this database knows."""
     models: Models = field(default_factory=Models.none)
     """The language models; `models.can(site)` says what they can be asked."""
+    verdicts: OrderedDict[tuple[int, int, int], Answer[TriageVerdict]] = field(default_factory=OrderedDict)
+    """Of work that had to be given back, by space, row and attempt: what was judged is not judged again for that."""
     calibrations: dict[int, tuple[int, Calibration]] = field(default_factory=dict)
     """For a family without a shipped calibration: by space, the one told from so many of its memories."""
 

@@ -26,6 +26,7 @@ from tests.doubles.chat_server import (
     Refuse,
     Request,
     Slow,
+    serving,
 )
 from tests.doubles.clock import SkippingClock
 from tests.doubles.embedder import HashedEmbedder
@@ -284,3 +285,45 @@ async def test_an_embedder_that_is_down_is_an_outage_after_the_judge_has_spoken(
         noon.advance(timedelta(minutes=1))
     embedder.outage = False
     assert (await judged.drain()).done == 1
+
+
+async def test_while_the_subagent_is_gone_the_thinker_is_not_asked_the_same_again(
+    urls, embedder: HashedEmbedder, noon: SkippingClock, chat: ChatServer, space: Space
+) -> None:
+    with serving() as small:
+        roles = {"thinker_url": chat.url, "subagent_url": small.url}
+        async with open_memory(urls, embedder, clock=noon, **roles) as memory:
+            mine = memory.space(space.name)
+            for number in range(3):
+                await mine.capture(user=f"message number {number}", conversation_id="c")
+            small.down()
+            for _ in range(10):
+                report = await mine.drain()
+                assert (report.done, report.failed, report.waiting) == (0, 0, 3)
+                noon.advance(timedelta(minutes=15))
+            small.up()
+            noon.advance(timedelta(minutes=15))
+            assert (await mine.drain()).done == 3
+            assert len(chat.asked("triage")) == 3
+
+
+async def test_a_row_that_was_lost_from_a_batch_does_not_hold_the_others(
+    space: Space, embedder: HashedEmbedder, noon: SkippingClock, urls
+) -> None:
+    async with open_memory(urls, embedder, clock=noon) as memory:
+        mine = memory.space(space.name)
+        for number in range(3):
+            await mine.capture(user=f"message number {number}")
+        row = await memory.ensure_space(mine.name)
+
+        async def overtake(tx: SpaceTransaction) -> int:
+            await lock_space(tx)
+            return len(await claim(tx, Queue.TRIAGE, "another", limit=1, visibility=timedelta(seconds=60)))
+
+        embedder.hang_s = 0.3
+        draining = asyncio.create_task(drain_pending_triage(memory.resources, row, "slow"))
+        await asyncio.sleep(0.15)
+        noon.advance(timedelta(seconds=150))
+        assert await memory.resources.database.in_space(row.id, overtake) == 1
+        report = await draining
+        assert (report.done, report.waiting) == (2, 1)

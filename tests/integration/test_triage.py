@@ -195,3 +195,18 @@ async def test_the_prompt_and_the_model_are_stored_with_what_they_made(judged: S
             "SELECT made_by FROM memories m JOIN spaces s ON s.id = m.space_id WHERE s.name = %s", (judged.name,)
         )
         assert [row["made_by"] for row in await cursor.fetchall()] == [f"triage_conversation-1/{chat.model}"]
+
+
+@pytest.mark.parametrize(
+    ("salience", "kind", "asked"), [(9, "conversation", 1), (8, "conversation", 0), (10, "email", 0)]
+)
+async def test_an_upheaval_that_the_user_tells_of_is_followed_up_and_a_strangers_is_not(
+    judged: Space, chat: ChatServer, salience: int, kind: str, asked: int
+) -> None:
+    for day in ("Monday", "Tuesday", "Wednesday"):
+        await judged.save(f"On {day} evening my wife Eva and I go to the choir in Bonn")
+    chat.answer("triage", {"salience": salience, "paradigm_shift": True, "said_by": "user"})
+    words = "On Friday evening my wife Eva and I went to the choir in Bonn for the last time"
+    await (judged.capture(user=words) if kind == "conversation" else hand_in(judged, kind, words))
+    await judged.drain()
+    assert len(chat.asked("transition")) == asked

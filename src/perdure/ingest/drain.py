@@ -268,7 +268,9 @@ class _Drain:
             try:
                 ready = await keep_verbatim(self._resources, self._space, together)
                 self._tally.count(together, await self._settling.finish(together, ready, ledger))
-            except LeaseLost:
+            except LeaseLost as error:
+                # Somebody took one of them; the others are still ours to give back.
+                await self._settling.give_back(rows, error.message, pause=timedelta(0))
                 return
             except Exception as error:
                 outage = outage_of(error)

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from perdure.errors import EmbeddingUnavailable, ModelUnavailable
 from perdure.ingest.contradiction import Judge, Subject, extracted_entities, keys_to_share
-from perdure.ingest.domains import DOMAINS, observed
+from perdure.ingest.domains import DOMAINS, Material, observed
 from perdure.ingest.drafts import Draft, prepare
 from perdure.ingest.revisions import earlier_revisions, outdate
 from perdure.ingest.truth import Kept, write_judged
 from perdure.ingest.work import Ready
-from perdure.llm import Ledger
+from perdure.llm import Answer, Ledger
 from perdure.llm.schemas import TriageVerdict
 from perdure.resources import Resources
 from perdure.store.changes import lower_salience, supersede
@@ -30,6 +31,8 @@ SHIFT: Final = 9
 """Least salience of a paradigm shift (mission: 9)."""
 MOST: Final = 10.0
 """The greatest salience."""
+REMEMBERED: Final = 256
+"""Verdicts kept over an outage: more than are worked on at a time."""
 RETRIAGED: Final = "judged later"
 FORGOTTEN: Final = "it was forgotten meanwhile"
 UNJUDGED: Final = "unjudged-1"
@@ -50,24 +53,19 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
     material = domain.read(work, recalled)
     if forgotten or material.empty is not None:
         return _nothing(space, work, material.empty or FORGOTTEN)
-    answer = await resources.models.ask("triage", material.prompt, TriageVerdict, ledger=ledger)
+    answer = await _judge(resources, space, work, material, ledger)
     verdict = answer.value
     # Of an event that was worth keeping, what became of it is worth keeping too.
     if not domain.should_save(verdict, material.grounded) and not kept_before:
         why = f"salience {verdict.salience}" + ("" if verdict.save else ", not worth saving")
         return _nothing(space, work, why, verdict.salience, answer.made_by)
-    draft = material.draft(verdict, answer.made_by)
-    entities = await extracted_entities(resources, draft.text, ledger)
-    draft = replace(draft, entities=entities)
-    (text,) = await prepare([draft], resources.embedder, resources.settings.max_chunk_bytes)
-    judge = Judge(
-        resources,
-        space,
-        ledger,
-        subject_of(draft, text, work, entities),
-        excluding=(*(row.memory.id for row in kept_before), *_replaced(work)),
-    )
-    await judge.judge()
+    excluding = (*(row.memory.id for row in kept_before), *_replaced(work))
+    try:
+        draft = material.draft(verdict, answer.made_by)
+        draft, text, judge = await _compare(resources, space, work, draft, ledger, excluding=excluding)
+    except (ModelUnavailable, EmbeddingUnavailable):
+        _remember(resources, space, work, answer)
+        raise
     shift = verdict.paradigm_shift and verdict.salience >= SHIFT and draft.trust is Trust.USER
 
     async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
@@ -82,6 +80,38 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
         return (*kept.outcomes, *outdated)
 
     return Ready(write, judge.judge)
+
+
+async def _judge(
+    resources: Resources, space: SpaceRow, work: QueuedWork, material: Material, ledger: Ledger
+) -> Answer[TriageVerdict]:
+    """The verdict; where one was given before an outage of something else, that one."""
+    known = resources.verdicts.pop((space.id, work.id, work.attempts), None)
+    return known or await resources.models.ask("triage", material.prompt, TriageVerdict, ledger=ledger)
+
+
+def _remember(resources: Resources, space: SpaceRow, work: QueuedWork, answer: Answer[TriageVerdict]) -> None:
+    resources.verdicts[space.id, work.id, work.attempts] = answer
+    if len(resources.verdicts) > REMEMBERED:
+        resources.verdicts.popitem(last=False)
+
+
+async def _compare(
+    resources: Resources,
+    space: SpaceRow,
+    work: QueuedWork,
+    draft: Draft,
+    ledger: Ledger,
+    *,
+    excluding: tuple[int, ...],
+) -> tuple[Draft, NewText, Judge]:
+    """The draft with its entities, ready to be stored, and what was said of all that is near it."""
+    entities = await extracted_entities(resources, draft.text, ledger)
+    draft = replace(draft, entities=entities)
+    (text,) = await prepare([draft], resources.embedder, resources.settings.max_chunk_bytes)
+    judge = Judge(resources, space, ledger, subject_of(draft, text, work, entities), excluding)
+    await judge.judge()
+    return draft, text, judge
 
 
 def subject_of(draft: Draft, text: NewText, work: QueuedWork, entities: Sequence[str]) -> Subject:
