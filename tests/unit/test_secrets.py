@@ -100,6 +100,7 @@ ORDINARY = [
     "Which password on Facebook?",
     "Das Passwort von Netflix.",
     "Sandi: Thanks",
+    "Monthly pass: €68-130 per month",
     "Clave: paciencia",
     "password = get_password()",
     'password=os.environ["DB"]',

@@ -9,10 +9,12 @@ from types import ModuleType
 import pytest
 
 import perdure.rules.salience
+import perdure.text.consent
 import perdure.text.dates
 import perdure.text.folding
 import perdure.text.names
 import perdure.text.questions
+import perdure.text.secrets
 import perdure.text.words
 
 PAGE = Path(__file__).parents[2] / "docs" / "text.md"
@@ -28,10 +30,12 @@ def test_every_example_on_the_page_is_true() -> None:
     "module",
     [
         perdure.rules.salience,
+        perdure.text.consent,
         perdure.text.dates,
         perdure.text.folding,
         perdure.text.names,
         perdure.text.questions,
+        perdure.text.secrets,
         perdure.text.words,
     ],
     ids=lambda m: m.__name__,

@@ -108,11 +108,13 @@ _CODE_FIRST: Final = regex.compile(
 )
 WINDOW: Final = 800
 """How far behind an announcing word its secret may end, in characters."""
+CODE_WINDOW: Final = 60
+"""The same for a number."""
 
 
 _TRAILING: Final = ".,;:!?)]}>…。，、！？；」』"
 _ORDINARY: Final = regex.compile(
-    r"\d+(?:st|nd|rd|th|h|am|pm|x|d|s|k|min|mins|days?|hours?|chars?|characters?|bit|bits|-.*)|\d{1,3}[%€$]?|.*://.*"
+    r"\d+(?:st|nd|rd|th|h|am|pm|x|d|s|k|min|mins|days?|hours?|chars?|characters?|bit|bits|-.*)|\d{1,3}[%€$]?|[€$£¥]\d.*|.*://.*"
     r"|[^@\s]+@[^@\s]+\.\p{L}+|[\p{L}]+/[\p{L}/]+|1password|<[^>]*>?|\*+|[xX•.…_-]+|\$\{?.*|%[^%]+%|\{+.*|\[.*"
     r"|[a-z_][\w.]*[(\[].*|(?:self|this|config|settings|process|os|env|args|data|user)\.[\w.]+",
     regex.IGNORECASE,
@@ -300,7 +302,9 @@ def _spaced(sign: str) -> bool:
 
 def _code(text: str, end: int, word: str) -> Iterator[_Found]:
     """The number behind a word for one, if something links the two or the word has no other meaning."""
-    match = _CODE_VALUE.match(text, end, end + 60)
+    if not any(map(str.isdigit, text[end : end + CODE_WINDOW])):
+        return
+    match = _CODE_VALUE.match(text, end, end + CODE_WINDOW)
     if match is None:
         return
     between = text[end : match.start("value")].strip()
