@@ -30,7 +30,7 @@ COMPARE = render("contradiction", new="a", new_when="", new_by="", old="b", old_
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test here is about how long it takes to give a server up."""
-    limits = EndpointLimits(attempts=2, first_backoff=0.01, probe=0.3)
+    limits = EndpointLimits(attempts=2, first_backoff=0.01, probe=3.0)
     monkeypatch.setattr(endpoints, "EndpointLimits", lambda: limits)
 
 
@@ -92,6 +92,11 @@ async def test_one_endpoint_for_both_roles_has_one_set_of_slots_and_one_breaker(
     server.delay_s = 0.05
     await asyncio.gather(*(triage(models) for _ in range(4)), *(compare(models, Ledger()) for _ in range(4)))
     assert server.most_at_once == 2
+    server.down()
+    ledger = Ledger()
+    with pytest.raises(ModelUnavailable):
+        await triage(models, ledger=ledger)
+    assert len(ledger.uses) == 2, "the subagent's endpoint is the one that is down"
 
 
 async def test_another_model_or_key_at_the_same_address_is_another_endpoint(
@@ -258,7 +263,7 @@ async def test_the_states_of_both_roles_are_told_whatever_is_wrong_with_them(
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         hangs = opened(thinker_url=f"http://127.0.0.1:{silent.getsockname()[1]}")
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             state, missing = await hangs.roles()
         assert not state.reachable
         assert "did not answer" in state.problem

@@ -58,7 +58,7 @@ class Slots:
             self._release()
 
     async def _acquire(self, queue: deque[_Waiter]) -> None:
-        if self._free and not self.waiting:
+        if self._free:  # then nobody waits: whoever lets a slot go hands it on
             self._free -= 1
             return
         waiter = _Waiter(asyncio.get_running_loop().create_future(), self._clock.monotonic())
