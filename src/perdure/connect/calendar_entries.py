@@ -135,10 +135,12 @@ def _mend_end(event: Properties) -> None:
         if not fits or end.dt < start:
             del event["DTEND"]
         event.pop("DURATION", None)
-    elif duration is not None:
-        length = getattr(duration, "dt", None)
-        if not isinstance(length, timedelta) or length < timedelta(0):
-            del event["DURATION"]
+    elif duration is not None and not _is_length(duration):
+        del event["DURATION"]
+
+
+def _is_length(value: Any) -> bool:
+    return isinstance(value, vDDDTypes) and isinstance(value.dt, timedelta) and value.dt >= timedelta(0)
 
 
 def end_of(event: Properties) -> date:

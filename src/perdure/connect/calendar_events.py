@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from icalendar import Calendar
@@ -133,6 +132,9 @@ def _by_uid(found: Scan, zone: tzinfo, reading: Reading) -> dict[str, list[Entry
                 groups[uid].append(understood(block, calendar, zones))
             except InvalidInput as error:
                 _refuse(reading, block.line, error, uid)
+            except BAD_VALUE as error:
+                shown = InvalidInput("event", block.value("SUMMARY"), f"it can't be read ({error})")
+                _refuse(reading, block.line, shown, uid)
     return {uid: entries for uid, entries in groups.items() if entries}
 
 
@@ -161,9 +163,6 @@ def _expanded(uid: str, entries: list[Entry], window: Window, budget: Budget, re
         instance = Instance(series, uid, occurrence, start, end, entry.zone, entry.cancelled, entry.line)
         if window.holds(instance.begins, instance.ends):
             found.append(instance)
-        if len(found) > MAX_INSTANCES:
-            limit = f"it has more than {MAX_INSTANCES:,} instances inside the window of time; narrow the window"
-            raise InvalidInput("event", str(occurrence.get("SUMMARY", uid)), limit)
     return list({instance.series: instance for instance in found}.values())
 
 
@@ -199,7 +198,10 @@ def _occurrences(calendar: Calendar, window: Window) -> Iterator[Properties]:
     """What the library finds from a day before the window to a day after it, because whole days know no zone."""
     for series in CalendarQuery(calendar).series:
         found: Iterable[Any] = series.between(window.start - _DAY, window.stop + _DAY)
-        for occurrence in islice(found, MAX_INSTANCES + 100):
+        for number, occurrence in enumerate(found):
+            if number == MAX_INSTANCES:
+                limit = f"it has more than {MAX_INSTANCES:,} instances inside the window of time; narrow the window"
+                raise InvalidInput("event", str(calendar.subcomponents[0].get("SUMMARY", "")), limit)
             yield occurrence.as_component(False)
 
 

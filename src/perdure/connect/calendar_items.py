@@ -33,6 +33,7 @@ _MONTHS: Final = tuple(
     "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
 _TAGS: Final = regex.compile(r"</?(?:a|b|br|div|em|font|h[1-6]|html|i|li|ol|p|span|strong|table|td|tr|u|ul)\b", regex.I)
+_ESCAPED: Final = regex.compile(r"\\([nN,;\\])")
 _MANY_LINES: Final = regex.compile(r"\n\s*\n\s*\n+")
 _DAY: Final = timedelta(days=1)
 
@@ -161,7 +162,8 @@ def _description(event: Properties) -> str:
     plain = _first(event.get("DESCRIPTION"))
     text = clean(str(plain)[:_MAX_READ_CHARS]) if plain is not None else ""
     if not text.strip():
-        text = clean(str(_first(event.get("X-ALT-DESC")) or "")[:_MAX_READ_CHARS])
+        beside = str(_first(event.get("X-ALT-DESC")) or "")[:_MAX_READ_CHARS]
+        text = clean(_ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], beside))
     if _TAGS.search(text):
         text = html_text(text).replace(QUOTE_BEGIN, "").replace(QUOTE_END, "")
     text = _MANY_LINES.sub("\n\n", "\n".join(line.rstrip() for line in text.splitlines()))
@@ -170,7 +172,7 @@ def _description(event: Properties) -> str:
 
 def _attendees(event: Properties) -> list[str]:
     values = event.get("ATTENDEE")
-    people = [_person(value) for value in (values if isinstance(values, list) else [values])[:1000]]
+    people = [_person(value) for value in (values if isinstance(values, list) else [values])]
     return list(dict.fromkeys(person for person in people if person))
 
 

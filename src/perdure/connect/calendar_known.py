@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MAX_KNOWN: Final = 20_000
 """The most instances of one source inside its window; later ones are left out, and said so."""
 
+MAX_REFUSED: Final = 1000
+"""The most parts of one reading that are reported as refused one by one."""
+
 BATCH_ITEMS: Final = 200
 REREAD_AFTER: Final = timedelta(hours=24)
 """An unchanged source is read again after this long all the same, because the window has moved on."""
@@ -116,6 +119,8 @@ def news(
     if cut:
         limit = f"at most {MAX_KNOWN:,} instances are read, by their starts; narrow the window of time"
         refused.append(InvalidInput("calendar", f"{len(reading.instances):,} instances", limit))
+    if (more := len(refused) - MAX_REFUSED) > 0:
+        refused[MAX_REFUSED:] = [InvalidInput("calendar", f"{more:,} more events", "they can't be read either")]
     changes = list(_vanished(reading, checkpoint, window, options.zone) if reading.complete and not cut else ())
     changes += _changed(reading, checkpoint)
     _forget_passed(checkpoint, window, {series for series, _, _ in changes})

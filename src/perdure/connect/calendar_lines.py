@@ -24,11 +24,13 @@ MAX_CALENDAR_BYTES: Final = 64 * 1024 * 1024
 MAX_EVENT_BYTES: Final = 1024 * 1024
 """The most that is kept of one event, attachments not counted."""
 
+_MAX_DEPTH: Final = 16
 _WHAT: Final = {"UID", "SUMMARY", "DESCRIPTION", "X-ALT-DESC", "LOCATION", "STATUS", "ORGANIZER", "ATTENDEE"}
 _WHEN: Final = {"DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID"}
 _WHICH: Final = {"SEQUENCE", "LAST-MODIFIED", "DTSTAMP"}
 _WANTED: Final = frozenset(_WHAT | _WHEN | _WHICH)
 _NAME: Final = regex.compile(r"[A-Za-z0-9-]{1,64}+")
+_CONTROL: Final = regex.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _QUOTES_OR_COLON: Final = regex.compile(r'"[^"]*+"|:')
 
 
@@ -142,6 +144,8 @@ class _Scanner:
             self._found.calendars.append(self._calendar)
         elif name in {"VEVENT", "VTIMEZONE"} and self._calendar is not None:
             self._open, self._began, self._lines, self._size, self._fault = name, number, [], 0, None
+        elif len(self._inside) >= _MAX_DEPTH:
+            self._fault = self._fault or f"its parts are nested more than {_MAX_DEPTH} deep"
         else:
             self._inside.append(name)
             if self._open == "VTIMEZONE":
@@ -218,7 +222,8 @@ def _unfolded(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _taken_apart(text: str) -> Line | None:
-    """Name, parameters and value; None for what is no property."""
+    """Name, parameters and value, without control characters; None for what is no property."""
+    text = _CONTROL.sub("", text)
     name = _NAME.match(text)
     if name is None or text[name.end() : name.end() + 1] not in {";", ":"}:
         return None

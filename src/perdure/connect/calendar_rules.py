@@ -23,6 +23,8 @@ MAX_RULE_STEPS: Final = 250_000
 MAX_STEPS: Final = 10_000_000
 """How much work all rules of one reading may be: under a minute."""
 
+_DAY: Final = timedelta(days=1)
+_FAR: Final = timedelta(days=366)
 _NEVER_STEPS: Final = 120_000
 _CYCLE_YEARS: Final = 400
 _LAST_CYCLE: Final = 9500
@@ -66,13 +68,19 @@ def checked_rule(rule: vRecur, start: date, stop: datetime, zone: tzinfo, budget
     """
     text = _text(rule)
     ready = vRecur({key: list(value) if isinstance(value, list) else [value] for key, value in rule.items()})
+    if str(ready.pop("RSCALE", ["GREGORIAN"])[0]).upper() != "GREGORIAN":
+        raise InvalidInput("RRULE", text, "only rules of the Gregorian calendar are followed")
+    ready.pop("SKIP", None)
     frequency = str(_only(ready, "FREQ", text)).upper()
     if frequency not in _PERIODS:
         raise InvalidInput("RRULE", text, f"its FREQ has to be one of {', '.join(_PERIODS)}")
     if any(len(value) > _MAX_LIST for value in ready.values()):
         raise InvalidInput("RRULE", text, f"a list in it has at most {_MAX_LIST} values")
     if "UNTIL" in ready:
-        ready["UNTIL"] = [_until(_only(ready, "UNTIL", text), start, zone)]
+        until = _until(_only(ready, "UNTIL", text), start, zone)
+        ready["UNTIL"] = [until]
+        if _naive(until) > _naive(stop) + _FAR:  # the year 9999, as some write "for ever", can't be calculated with
+            del ready["UNTIL"]
     budget.spend(_steps(ready, frequency, start, stop, text), text)
     if any(key.startswith("BY") for key in ready) and not _comes_true(ready, start, text):
         budget.spend(_NEVER_STEPS, text)
@@ -110,14 +118,10 @@ def _until(until: object, start: date, zone: tzinfo) -> date:
         until = datetime.combine(until, time(23, 59, 59))
     if until.tzinfo is None:
         until = until.replace(tzinfo=zone)
-    return _in_utc(until)
-
-
-def _in_utc(moment: datetime) -> datetime:
     try:
-        return moment.astimezone(UTC)
-    except OverflowError:  # 9999-12-31, as some write "for ever"
-        return moment.replace(tzinfo=UTC)
+        return until.astimezone(UTC)
+    except OverflowError:
+        return until.replace(tzinfo=UTC)
 
 
 def _steps(rule: vRecur, frequency: str, start: date, stop: datetime, text: str) -> int:
@@ -126,7 +130,7 @@ def _steps(rule: vRecur, frequency: str, start: date, stop: datetime, text: str)
     interval = _number(rule, "INTERVAL", 1, text)
     first, last = _naive(start), _naive(stop)
     if "UNTIL" in rule:
-        last = min(last, _naive(rule["UNTIL"][0]) + timedelta(days=1))
+        last = min(last, _naive(rule["UNTIL"][0]) + _DAY)
     periods = max(0.0, (last - first) / period) / interval
     times = 1
     for key in _TIMES:
