@@ -121,6 +121,18 @@ async def test_the_subagent_stands_in_for_a_thinker_that_is_down_or_missing(
     assert [(use.role, use.ok) for use in ledger.uses] == [("thinker", False), ("thinker", False), ("subagent", True)]
 
 
+async def test_a_thinker_that_hangs_takes_no_time_from_its_stand_in_except_in_a_turn(
+    servers: tuple[ChatServer, ChatServer],
+) -> None:
+    thinker, subagent = servers
+    thinker.answer("", double.HANG)
+    models = opened(thinker_url=thinker.url, subagent_url=subagent.url)
+    with pytest.raises(ModelUnavailable, match="did not answer"):
+        await triage(models, deadline_s=1.0, live=True)
+    assert subagent.requests == []
+    assert (await triage(models, deadline_s=1.0)).made_by.endswith("/small")
+
+
 async def test_nobody_stands_in_for_an_answer_that_was_bad(servers: tuple[ChatServer, ChatServer]) -> None:
     thinker, subagent = servers
     thinker.answer("triage", double.EMPTY)
@@ -257,6 +269,9 @@ async def test_the_states_of_both_roles_are_told_whatever_is_wrong_with_them(
     subagent.down()
     assert [state.reachable for state in await both.roles()] == [True, False]
     assert [state.url for state in await Models.none().roles()] == [None, None]
+
+    odd = opened(thinker_url="http://ex\u00e4mple..invalid:1/v1", subagent_url="http://127.0.0.1:1")
+    assert [(state.reachable, bool(state.problem)) for state in await odd.roles()] == [(False, True)] * 2
 
     monkeypatch.setattr(models_module, "LOOK_S", 0.2)
     with socket.socket() as silent:  # takes connections and never says a word

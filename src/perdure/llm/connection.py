@@ -72,7 +72,13 @@ class Connection:
                     await read_stream(response.aiter_bytes(), self._clock, self._stall_s, into)
                 else:
                     read_document(await _whole(response, MAX_BYTES), into)
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol) as error:
+        except (
+            httpx.ConnectError,
+            httpx.ConnectTimeout,
+            httpx.PoolTimeout,
+            httpx.UnsupportedProtocol,
+            httpx.InvalidURL,
+        ) as error:
             raise Unreachable(f"could not be reached ({type(error).__name__})") from None
         except httpx.HTTPError as error:
             if answering:
@@ -87,7 +93,7 @@ class Connection:
             response = await self._http().get(url, timeout=timeout_s)
         except (httpx.ReadTimeout, httpx.WriteTimeout):
             return Peek(_TIMED_OUT, None)
-        except (httpx.ConnectError, httpx.TimeoutException, httpx.UnsupportedProtocol) as error:
+        except (httpx.ConnectError, httpx.TimeoutException, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise Unreachable(f"could not be reached ({type(error).__name__})") from None
         except httpx.HTTPError as error:
             raise Dropped(f"closed the connection without an answer ({type(error).__name__})") from None

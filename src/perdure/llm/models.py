@@ -251,7 +251,9 @@ class Models:
             try:
                 return await answered(endpoint, call)
             except ModelUnavailable as error:
-                down = error
+                down = down or error
+            if live and self._clock.monotonic() >= until:
+                break
         if down is not None:
             raise down
         variable = f"PERDURE_{row.role.upper()}_URL"
