@@ -8,18 +8,21 @@ import secrets
 import ssl
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 import trustme
 
+from perdure import Space
 from perdure.connect import ImapAccount, ImapMailbox, MailFile
 from perdure.errors import ConfigurationError, InvalidInput, PerdureError, SourceUnavailable
 from perdure.types import SourceBatch
 from tests.doubles.relay import Relay, SilentServer
 from tests.integration.mail_server import PASSWORD, USER, MailServer, mail
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +57,11 @@ def account(port: int, folder: str = "INBOX", **changes: object) -> ImapAccount:
     return ImapAccount(user=USER, port=port, folder=folder, **facts)  # type: ignore[arg-type]
 
 
-def read(account: ImapAccount, checkpoint: object = None, **options: object) -> list[SourceBatch]:
-    with ImapMailbox(account, checkpoint=checkpoint, pause=lambda _: None, **options) as mailbox:  # type: ignore[arg-type]
-        return list(mailbox)
+def read(
+    account: ImapAccount, checkpoint: Mapping[str, object] | None = None, since: date | None = None
+) -> list[SourceBatch]:
+    with ImapMailbox(account, since=since, pause=lambda _: None) as mailbox:
+        return list(mailbox.batches(checkpoint, now=NOW))
 
 
 def titles(batches: list[SourceBatch]) -> list[str]:
@@ -100,20 +105,18 @@ def test_nothing_is_marked_as_seen_or_changed(server: MailServer, folder: str) -
 
 def test_mail_that_arrives_meanwhile_is_read_in_the_same_run(server: MailServer, folder: str) -> None:
     server.put([mail(n) for n in range(51)], folder)
-    with ImapMailbox(account(server.port, folder)) as mailbox:
-        first = next(mailbox)
-        server.put([mail(51)], folder)
-        assert titles([first, *mailbox]) == notes(*range(52))
-        assert (mailbox.read, mailbox.total) == (52, 52)
+    batches = ImapMailbox(account(server.port, folder)).batches(now=NOW)
+    first = next(batches)
+    server.put([mail(51)], folder)
+    assert titles([first, *batches]) == notes(*range(52))
 
 
 def test_mail_deleted_meanwhile_stops_nothing(server: MailServer, folder: str) -> None:
     server.put([mail(n) for n in range(1000, 1060)], folder)
-    with ImapMailbox(account(server.port, folder)) as mailbox:
-        first = next(mailbox)
-        server.delete(folder, "Note 1055")
-        rest = list(mailbox)
-    assert titles([first, *rest]) == notes(*range(1000, 1055), *range(1056, 1060))
+    batches = ImapMailbox(account(server.port, folder)).batches(now=NOW)
+    first = next(batches)
+    server.delete(folder, "Note 1055")
+    assert titles([first, *batches]) == notes(*range(1000, 1055), *range(1056, 1060))
 
 
 @pytest.mark.parametrize("cut_after", [[2000], [9000], [20_000, 300, 3000]])
@@ -124,7 +127,7 @@ def test_a_broken_connection_is_made_anew_and_nothing_is_missing_or_twice(
     pauses: list[float] = []
     with Relay(server.port, cut_after=list(cut_after)) as relay:
         with ImapMailbox(account(relay.port, folder), pause=pauses.append) as mailbox:
-            assert titles(list(mailbox)) == notes(*range(110))
+            assert titles(list(mailbox.batches(now=NOW))) == notes(*range(110))
         assert relay.connections == len(cut_after) + 1
     assert len(pauses) >= 1
 
@@ -133,10 +136,10 @@ def test_a_server_that_stays_away_is_told_and_the_checkpoint_resumes_later(serve
     server.put([mail(n) for n in range(60)], folder)
     pauses: list[float] = []
     with Relay(server.port) as relay:
-        mailbox = ImapMailbox(account(relay.port, folder), pause=pauses.append)
-        first = next(mailbox)
+        batches = ImapMailbox(account(relay.port, folder), pause=pauses.append).batches(now=NOW)
+        first = next(batches)
     with pytest.raises(SourceUnavailable, match=r"can't be reached.*reading resumes where it stopped"):
-        next(mailbox)
+        next(batches)
     assert pauses == [1.0, 4.0, 10.0]
     assert titles(read(account(server.port, folder), first.checkpoint)) == notes(*range(50, 60))
 
@@ -146,12 +149,13 @@ def test_a_renumbered_folder_is_read_anew_under_the_same_ids(tmp_path: Path) -> 
     with MailServer(tmp_path) as server:
         server.put(mails)
         with ImapMailbox(account(server.port), pause=lambda _: None) as mailbox:
-            first = next(mailbox)
+            batches = mailbox.batches(now=NOW)
+            first = next(batches)
             server.kill()
             server.start()
             server.put([mail(99), *mails])
-            rest = list(mailbox)
-            assert mailbox.renumbered
+            rest = list(batches)
+            assert mailbox.notes == ["The server has renumbered INBOX: it was read from its beginning."]
     assert titles(rest) == notes(99, *range(55))
     ids = [item.external_id for batch in rest for item in batch.items]
     assert {item.external_id for item in first.items} < set(ids)
@@ -294,14 +298,28 @@ def test_a_mail_is_the_same_item_over_imap_and_from_a_file(
     server.put([one], folder)
     (tmp_path / "seven.eml").write_bytes(one)
     ((remote,),) = (batch.items for batch in read(account(server.port, folder)))
-    ((local,),) = (batch.items for batch in MailFile(tmp_path / "seven.eml"))
+    ((local,),) = (batch.items for batch in MailFile(tmp_path / "seven.eml").batches(now=NOW))
     assert (remote.external_id, remote.text, remote.occurred_at) == (local.external_id, local.text, local.occurred_at)
 
 
 async def test_reading_in_a_thread_leaves_the_event_loop_free(server: MailServer, folder: str) -> None:
     server.put([mail(n) for n in range(3)], folder)
-    mailbox = ImapMailbox(account(server.port, folder))
-    batches = []
-    while (batch := await asyncio.to_thread(next, mailbox, None)) is not None:
-        batches.append(batch)
-    assert titles(batches) == notes(0, 1, 2)
+    batches = ImapMailbox(account(server.port, folder)).batches(now=NOW)
+    found = []
+    while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+        found.append(batch)
+    assert titles(found) == notes(0, 1, 2)
+
+
+def test_a_source_is_named_by_user_host_and_folder() -> None:
+    assert ImapMailbox(ImapAccount("imap.example.org", "ada", PASSWORD)).name == "imap:ada@imap.example.org/INBOX"
+
+
+async def test_a_mailbox_is_imported_once_however_often_it_is_read(
+    server: MailServer, folder: str, space: Space
+) -> None:
+    server.put([mail(n) for n in range(60)], folder)
+    first = await space.import_from(ImapMailbox(account(server.port, folder)))
+    server.put([mail(60)], folder)
+    second = await space.import_from(ImapMailbox(account(server.port, folder)))
+    assert (first.enqueued, second.enqueued, second.known) == (60, 1, 0)

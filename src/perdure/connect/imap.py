@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from perdure.connect.imap_account import BROKEN, REFUSED, ImapAccount, connect, hang_up, said, uid_validity, unavailable
 from perdure.connect.imap_fetch import Fetched, FetchRefused, fetch, waiting
 from perdure.connect.mail import read_mail
+from perdure.connect.mail_files import short_name
 from perdure.errors import InvalidInput, SourceUnavailable
 from perdure.types import SourceBatch, SourceItem
 
@@ -30,46 +31,26 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
 _Result = TypeVar("_Result")
 
 
-class ImapMailbox(Iterator[SourceBatch]):
-    """Iterates over the mails of a folder in batches, oldest first, until none is left that the checkpoint hasn't seen.
+class ImapMailbox:
+    """A folder of a mailbox, read oldest first until nothing is left that the checkpoint hasn't seen (`ItemSource`).
 
     Read only: the folder is opened with EXAMINE, and nothing becomes "seen". Mail that arrives meanwhile is read, too.
     A broken connection is made anew, and reading goes on behind the last batch. When the server has renumbered the
     folder (UIDVALIDITY), reading begins anew; the ids of mails keep them from coming in twice. Mails that can't be
-    read are in `refused` of their batch.
-
-    Blocking: from asynchronous code run each `next` in a thread (`asyncio.to_thread(next, mailbox, None)`).
-
-    Raises while iterating:
-        SourceUnavailable: the server can't be reached, or stopped answering; go on later from the last checkpoint.
-        ConfigurationError: it refuses user and password, its certificate isn't trusted, or it doesn't encrypt.
-        InvalidInput: there is no such folder.
+    read are in `refused` of their batch. `notes` are for a person to see.
     """
 
     def __init__(
-        self,
-        account: ImapAccount,
-        *,
-        checkpoint: Mapping[str, object] | None = None,
-        since: date | None = None,
-        pause: Callable[[float], None] = time.sleep,
+        self, account: ImapAccount, *, since: date | None = None, pause: Callable[[float], None] = time.sleep
     ) -> None:
-        """`checkpoint` is what the last batch brought; `since` leaves out what the server got before that day."""
+        """`since` leaves out what the server got before that day."""
+        self.notes: list[str] = []
         self._account = account
         self._since = f"{since.day}-{_MONTHS[since.month - 1]}-{since.year}" if since else None
         self._pause = pause
         self._mailbox: BaseMailBox | None = None
-        self._validity, self._last = _place(checkpoint, account.folder)
-        self._batches = self._run()
-        self.read = 0
-        """Mails read so far, refused ones included."""
-        self.total = 0
-        """Mails to read in all, as far as the server has told."""
-        self.renumbered = False
-        """Whether the folder was renumbered since the checkpoint, and so is read from its beginning."""
-
-    def __next__(self) -> SourceBatch:
-        return next(self._batches)
+        self._validity: int | None = None
+        self._last = 0
 
     def __enter__(self) -> ImapMailbox:
         return self
@@ -78,6 +59,27 @@ class ImapMailbox(Iterator[SourceBatch]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def name(self) -> str:
+        """`imap:user@host/folder`."""
+        return short_name(f"imap:{self._account.user}@{self._account.host}/{self._account.folder}")
+
+    def batches(self, checkpoint: Mapping[str, object] | None = None, *, now: datetime) -> Iterator[SourceBatch]:
+        """What came after `checkpoint`, in batches of at most 50; `now` is not used. Blocks: run it in a thread.
+
+        Raises while iterating:
+            SourceUnavailable: the server can't be reached, or stopped answering; go on later from the last checkpoint.
+            ConfigurationError: it refuses user and password, its certificate isn't trusted, or it doesn't encrypt.
+            InvalidInput: there is no such folder.
+        """
+        self.close()
+        self._validity, self._last = _place(checkpoint, self._account.folder)
+        try:
+            while uids := self._retried(lambda mailbox: waiting(mailbox, self._last, self._since)):
+                yield from self._numbered(uids)
+        finally:
+            self.close()
 
     def close(self) -> None:
         """End the connection; safe to repeat."""
@@ -88,14 +90,6 @@ class ImapMailbox(Iterator[SourceBatch]):
             except (*BROKEN, *REFUSED):
                 hang_up(mailbox)
 
-    def _run(self) -> Iterator[SourceBatch]:
-        try:
-            while uids := self._retried(lambda mailbox: waiting(mailbox, self._last, self._since)):
-                self.total = self.read + len(uids)
-                yield from self._numbered(uids)
-        finally:
-            self.close()
-
     def _numbered(self, uids: list[int]) -> Iterator[SourceBatch]:
         validity = self._validity
         for start in range(0, len(uids), BATCH_ITEMS):
@@ -104,7 +98,6 @@ class ImapMailbox(Iterator[SourceBatch]):
             if self._validity != validity:
                 return  # renumbered while the connection was broken: these numbers name other mails now
             self._last = chunk[-1]
-            self.read += len(chunk)
             yield self._batch(mails)
 
     def _batch(self, mails: Mapping[int, Fetched | None]) -> SourceBatch:
@@ -171,7 +164,7 @@ class ImapMailbox(Iterator[SourceBatch]):
             self._mailbox = connect(self._account)
             validity = uid_validity(self._mailbox)
             if self._validity is not None and validity != self._validity:
-                self.renumbered = True
+                self.notes.append(f"The server has renumbered {self._account.folder}: it was read from its beginning.")
                 self._last = 0
             self._validity = validity
         return self._mailbox

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from perdure.connect.mail import MAX_MAIL_BYTES, read_mail
 from perdure.connect.mail_format import from_line_time, is_dated, is_from_line, is_header_line, mail_format
+from perdure.connect.mail_text import on_one_line
 from perdure.connect.reading import Progress, Source, Stream
+from perdure.door import MAX_NAME_BYTES
 from perdure.errors import InvalidInput
+from perdure.text import truncate_bytes
 from perdure.types import SourceBatch, SourceItem
 
 if TYPE_CHECKING:
@@ -36,22 +39,15 @@ class _Letter:
     data: bytes
 
 
-class MailFile(Iterator[SourceBatch]):
-    """Iterates over the mails of a file in batches, in flat memory, from a checkpoint on.
+class MailFile:
+    """The mails of a file, read in batches and in flat memory (`ItemSource`).
 
-    Blocking: from asynchronous code run each `next` in a thread (`asyncio.to_thread(next, mails, None)`). A message
-    that can't be read is in `refused` of its batch, by its line; what follows it is read all the same. The checkpoint
-    of a mailbox file holds while the file only grows: if what stood before it has changed, reading begins anew, and
-    ids keep everything from coming in twice.
+    A message that can't be read is in `refused` of its batch, by its line; what follows it is read all the same. The
+    checkpoint of a mailbox file holds while the file only grows: if what stood before it has changed, reading begins
+    anew, and ids keep everything from coming in twice.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        format: str | None = None,  # noqa: A002  # the word of the API
-        *,
-        checkpoint: Mapping[str, object] | None = None,
-    ) -> None:
+    def __init__(self, path: Path, format: str | None = None) -> None:  # noqa: A002  # the word of the API
         """`format` is `eml`, `mbox` or None to judge by content.
 
         Raises InvalidInput for a missing, empty or binary file, and for one that holds no mail.
@@ -65,14 +61,6 @@ class MailFile(Iterator[SourceBatch]):
             limit = "it begins neither like a mail (header lines) nor like a mailbox file (`From ann@example.org Mon`)"
             raise InvalidInput("file", path.name, limit)
         self.format = format or str(found)
-        self._batches = self._mailbox(checkpoint) if self.format == "mbox" else self._single()
-
-    def __next__(self) -> SourceBatch:
-        try:
-            return next(self._batches)
-        except StopIteration:
-            self._source.finish()
-            raise
 
     def __enter__(self) -> MailFile:
         return self
@@ -83,9 +71,19 @@ class MailFile(Iterator[SourceBatch]):
         self.close()
 
     @property
+    def name(self) -> str:
+        """`mail:` and the name of the file."""
+        return short_name(f"mail:{self._source.path.name}")
+
+    @property
     def progress(self) -> Progress:
         """Bytes of the file on disk consumed so far, and all of them."""
         return Progress(self._source.bytes_read, self._source.total_bytes)
+
+    def batches(self, checkpoint: Mapping[str, object] | None = None, *, now: datetime) -> Iterator[SourceBatch]:
+        """What stands behind `checkpoint`, in batches of at most 100; `now` is not used. Blocks: run it in a thread."""
+        yield from self._mailbox(checkpoint) if self.format == "mbox" else self._single()
+        self._source.finish()
 
     def close(self) -> None:
         """Close the file before its end; safe to repeat."""
@@ -211,6 +209,15 @@ def _up_to(stream: Stream, size: int) -> bytes:
         parts.append(data)
         size -= len(data)
     return b"".join(parts)
+
+
+def short_name(name: str) -> str:
+    """A name of a source as it may be kept; a long one ends with a digest instead."""
+    name = on_one_line(name)
+    if len(name.encode()) <= MAX_NAME_BYTES:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:12]
+    return f"{truncate_bytes(name, MAX_NAME_BYTES - 13)}-{digest}"
 
 
 def _digest(letter: _Letter) -> str:
