@@ -151,7 +151,7 @@ async def test_a_memory_of_several_chunks_is_outdated_as_a_whole(judged: Space, 
     assert await live(judged) == ["In week 3 of the plan we run 9 kilometres."]
 
 
-async def test_two_contradicting_facts_that_arrive_at_once_never_both_stay_live(
+async def test_contradicting_facts_that_are_written_at_once_never_both_stay_live(
     judged: Space, chat: ChatServer
 ) -> None:
     chat.answer("contradiction", {"verdict": "CONTRADICTS"})

@@ -222,18 +222,20 @@ def said_by(speaker: str | None, trust: Trust) -> str:
     return speaker or trust
 
 
-async def extracted_entities(resources: Resources, text: str, ledger: Ledger) -> tuple[str, ...]:
-    """Whom and what a text names, by the subagent; nothing without one.
+async def extracted_entities(resources: Resources, text: str, ledger: Ledger) -> tuple[str, ...] | None:
+    """Whom and what a text names, by the subagent; None without one.
 
     Raises:
         ModelUnavailable, ModelFailed.
     """
     if not resources.models.can("entities"):
-        return ()
+        return None
     answer = await resources.models.ask("entities", render("entities", text=text), ExtractedEntities, ledger=ledger)
     return tuple(answer.value.entities)
 
 
-def keys_to_share(text: str, entities: Sequence[str]) -> tuple[str, ...]:
-    """Keys of entities by which candidates are looked for: those a model named, else all that the text could name."""
-    return tuple(sorted({entity_key(entity) for entity in entities} - {""})) or tuple(entity_keys(text))
+def keys_to_share(text: str, entities: Sequence[str] | None) -> tuple[str, ...]:
+    """Keys of entities by which candidates are looked for: those that are known, else all that the text could name."""
+    if entities is None:
+        return tuple(entity_keys(text))
+    return tuple(sorted({entity_key(entity) for entity in entities} - {""}))

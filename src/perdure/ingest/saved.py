@@ -65,7 +65,7 @@ async def check_stored(resources: Resources, space: SpaceRow, work: QueuedWork, 
         side = side_of(first.chunk_of or first.id, now[0], (await last_observed(tx, [now[0].memory.id])).get(first.id))
         found = plan_for_saved(side, [(one.candidate.side, one.verdict) for one in judged.values()])
         for row in now:
-            await add_entities(tx, row, entities, "contradiction")
+            await add_entities(tx, row, entities or (), "contradiction")
         return await carry_out(tx, space, found, side.id, judged, by=first.source) or await _nothing(tx)
 
     return Ready(write, judge.judge)

@@ -107,14 +107,14 @@ async def _compare(
 ) -> tuple[Draft, NewText, Judge]:
     """The draft with its entities, ready to be stored, and what was said of all that is near it."""
     entities = await extracted_entities(resources, draft.text, ledger)
-    draft = replace(draft, entities=entities)
+    draft = replace(draft, entities=entities or ())
     (text,) = await prepare([draft], resources.embedder, resources.settings.max_chunk_bytes)
     judge = Judge(resources, space, ledger, subject_of(draft, text, work, entities), excluding)
     await judge.judge()
     return draft, text, judge
 
 
-def subject_of(draft: Draft, text: NewText, work: QueuedWork, entities: Sequence[str]) -> Subject:
+def subject_of(draft: Draft, text: NewText, work: QueuedWork, entities: Sequence[str] | None) -> Subject:
     """A prepared draft as the judge of contradictions sees it."""
     return Subject(
         text=draft.text,
