@@ -171,6 +171,20 @@ async def test_what_the_user_asked_not_to_remember_is_left_out_with_the_reply(sp
     assert {memory.summary for memory in await space.list()} == {"I like tea", "Which one?", "Green tea"}
 
 
+async def test_reasoning_images_and_calls_are_not_in_the_archive(space: Space) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    await space.archive(
+        [
+            {"role": "human", "content": ["Look:", image, {"type": "text", "text": "my cat"}]},
+            {"role": "ai", "content": "<think>The user has a cat, I should be kind.</think>How sweet!"},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "zoom", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "a cat"}]},
+        ]
+    )
+    await space.drain()
+    assert {memory.summary for memory in await space.list()} == {"Look:\nmy cat", "How sweet!"}
+
+
 async def test_secrets_and_recalled_memories_are_not_in_the_archive(space: Space) -> None:
     block = render_block([Fenced(1, "an old memory", datetime(2026, 1, 1, tzinfo=UTC), "user", "user")])
     await space.archive([{"role": "user", "content": f"{block}\nmy password is hunter2"}])

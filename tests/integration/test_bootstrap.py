@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perdure import Conflict, Pending, Space
+from perdure import Conflict, Nothing, Pending, Space
 from tests.doubles.chat_server import ChatServer
 
 TEXT = "I'm Ada, an engineer in Lisbon. Bob is my brother. I climb, and I like short answers."
@@ -74,6 +74,10 @@ async def test_a_long_text_is_read_in_pieces_and_what_both_say_is_kept_once(judg
     await judged.drain()
     assert len(chat.asked("bootstrap")) == 2
     assert len(await judged.list()) == 7
+
+
+async def test_a_text_that_says_nothing_is_not_staged(space: Space) -> None:
+    assert await space.bootstrap("🙂 …") == Nothing("no letter or digit in the text")
 
 
 async def test_the_same_operation_is_staged_once(space: Space) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import psycopg
 import pytest
 
 from perdure import Space, Stored
+from perdure.store.embedded import ServerUrls
 from tests.doubles.chat_server import ChatServer
 from tests.doubles.clock import SkippingClock
 
@@ -119,6 +121,47 @@ async def test_a_memory_erased_before_its_turn_is_asked_nothing(judged: Space, c
     report = await judged.drain()
     assert (report.followed_up, report.failed, report.waiting) == (0, 0, 0)
     assert chat.asked("contradiction") == []
+
+
+@pytest.mark.parametrize("site", ["quality", "transition", "contradiction"])
+async def test_a_memory_outdated_while_it_was_asked_about_is_left_alone(
+    urls: ServerUrls, judged: Space, chat: ChatServer, site: str
+) -> None:
+    def outdate(_: object) -> object:
+        with psycopg.connect(urls.owner, autocommit=True) as connection:
+            connection.execute(
+                "UPDATE memory_state SET superseded_at = now() WHERE (space_id, memory_id) IN"
+                " (SELECT m.space_id, m.id FROM memories m JOIN spaces s ON s.id = m.space_id"
+                "  WHERE s.name = %s AND m.summary = %s)",
+                (judged.name, EVENT),
+            )
+        return (
+            NOTE
+            if site == "transition"
+            else {"verdict": "UPDATES", "reason": "so"}
+            if site == "contradiction"
+            else SCORE
+        )
+
+    for text in ("Ada and Bob plan a wedding", "Ada and Bob look for a flat"):
+        await judged.save(text, speaker="Ada")
+    await judged.drain()
+    if site == "contradiction":
+        chat.answer(site, outdate)
+        await judged.save(EVENT, speaker="Ada")
+    else:
+        await tell(judged, chat, EVENT, salience=9, paradigm_shift=True)
+        chat.answer(site, outdate)
+    report = await judged.drain()
+    assert (report.failed, report.waiting) == (0, 0)
+    assert chat.asked(site)
+    assert {memory.summary for memory in await judged.list()} >= {
+        "Ada and Bob plan a wedding",
+        "Ada and Bob look for a flat",
+    }
+    (event,) = [memory for memory in await judged.list(superseded=True) if memory.summary == EVENT]
+    assert event.confidence == 1.0 or site != "quality"
+    assert await judged.list(memory_type="transition") == ()
 
 
 async def test_without_models_nothing_is_left_to_follow_up(space: Space) -> None:

@@ -198,6 +198,10 @@ def test_all_secrets_of_a_text_are_masked_and_the_rest_stays_in_place() -> None:
     assert masked.kinds == ("card number", "password")
 
 
+def test_letters_that_grow_in_lower_case_do_not_shift_what_is_masked() -> None:
+    assert mask("İİİİ, my password is hunter2 İ").text == "İİİİ, my password is [secret: password] İ"
+
+
 def test_every_text_inside_json_is_masked_and_its_shape_stays() -> None:
     given = {"a": ["my password is hunter2", 3, None], "b": {"note": "fine", "ok": True}}
     assert masked_json(given) == {
@@ -219,6 +223,7 @@ PIECES = [secret for secret, _ in SECRETS] + [one.format(secret) for one, secret
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=20)), max_size=6).map(" ".join))
 @example("password: [secret: password]")
 @example("[secret: x] is your code")
+@example('{"password": "[secret: password]", "passcode": "correct horse", "pw": "abcd1234"}')
 def test_masking_twice_is_masking_once(text: str) -> None:
     once = mask(text).text
     assert mask(once).text == once

@@ -20,7 +20,7 @@ from perdure.ingest.drafts import Draft, prepare
 from perdure.ingest.outcomes import outcome_to_data
 from perdure.ingest.work import Ready, together
 from perdure.ingest.writing import write_texts
-from perdure.llm import Answer, Ledger, render
+from perdure.llm import Answer, Ledger, render, split_reasoning
 from perdure.llm.schemas import DistilledFact, DistilledFacts
 from perdure.resources import Resources
 from perdure.rules.attribution import vouched_by
@@ -195,7 +195,7 @@ def _message(given: object, place: str, speaker: str | None) -> ArchivedMessage 
         raise InvalidInput(f"{place}.role", role, f"it has to be one of {', '.join(sorted(_KNOWN))}")
     if role in _UNSAID:
         return None
-    text = _said(given.get("content"), f"{place}.content")
+    text = _said(given.get("content"), f"{place}.content", reasons=_ROLES[role] == ASSISTANT)
     at = optional_time(given.get("at"), f"{place}.at")
     name = optional_name(given.get("speaker"), f"{place}.speaker")
     if not text:
@@ -205,15 +205,19 @@ def _message(given: object, place: str, speaker: str | None) -> ArchivedMessage 
     return ArchivedMessage(ASSISTANT, text, ASSISTANT, at)
 
 
-def _said(content: object, field: str) -> str:
-    """The text of a content: of a list of parts those that are text, one below the other."""
+def _said(content: object, field: str, *, reasons: bool) -> str:
+    """The text of a content: of a list of parts those that are text, one below the other.
+
+    `reasons`: it may hold reasoning, which is left out.
+    """
     if content is None:
         return ""
     if isinstance(content, list | tuple):
         content = "\n".join(_parts(content, field))
     if isinstance(content, str) and not content.strip():
         return ""
-    return mask(strip_fenced(require_text(content, field))).text
+    text = strip_fenced(require_text(content, field))
+    return mask(split_reasoning(text)[0] if reasons else text).text
 
 
 def _parts(content: Sequence[object], field: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from perdure.llm.call_sites import CALL_SITES, CallSite, Mode, Role
 from perdure.llm.models import Answer, Models, RoleState
 from perdure.llm.port import GrammarSubagentFunc, LanguageModel, Reply, SynthesizeFunc
 from perdure.llm.prompting import Prompt, render
+from perdure.llm.reasoning import split_reasoning
 from perdure.llm.usage import Ledger, ModelUse
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "RoleState",
     "SynthesizeFunc",
     "render",
+    "split_reasoning",
 ]
