@@ -91,6 +91,24 @@ async def test_a_stream_that_stops_is_noticed_though_comments_keep_coming() -> N
     assert caught.value.raw == "half"
 
 
+async def flood() -> AsyncIterator[bytes]:
+    while True:
+        await asyncio.sleep(0)
+        yield event({"content": "x"})
+
+
+async def test_a_flood_of_pieces_does_not_hide_the_deadline_or_a_cancellation() -> None:
+    for _ in range(20):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await read_stream(flood(), DatabaseClock(), 5, Completion())
+        reading = asyncio.create_task(read_stream(flood(), DatabaseClock(), 5, Completion()))
+        await asyncio.sleep(0.01)
+        reading.cancel()
+        await asyncio.wait([reading], timeout=2)
+        assert reading.cancelled()
+
+
 async def test_a_stream_without_an_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "MAX_BYTES", 1000)
 

@@ -96,7 +96,9 @@ async def read_stream(chunks: AsyncIterator[bytes], clock: Clock, stall_s: float
     while True:
         wait = None if last is None else max(0.001, last + stall_s - clock.monotonic())
         try:
-            line = await asyncio.wait_for(anext(lines), wait)
+            # Not wait_for: before Python 3.12 it swallows a cancellation that comes together with a line.
+            async with asyncio.timeout(wait):
+                line = await anext(lines)
         except TimeoutError:
             raise Stalled(f"said nothing more for {stall_s:g} s", into.text) from None
         except StopAsyncIteration:
