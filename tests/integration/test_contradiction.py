@@ -157,7 +157,9 @@ async def test_contradicting_facts_that_are_written_at_once_never_both_stay_live
     chat.answer("contradiction", {"verdict": "CONTRADICTS"})
     for number, city in enumerate(("Boston", "Denver", "Austin", "Dallas")):
         await judged.capture(
-            user=f"For work and family reasons I live in the city of {city}", conversation_id=f"c{number}"
+            user=f"For work and family reasons I live in the city of {city}",
+            conversation_id=f"c{number}",
+            occurred_at=f"2026-02-0{number + 1}",
         )
     reports = await asyncio.gather(judged.drain(), judged.drain(), judged.drain())
     assert sum(report.done for report in reports) == 4
