@@ -21,24 +21,28 @@ novel that is pasted between holds such words without asking for anything."""
 _BEGIN: Final = r"(?:^|[.!?;:,\n(…—–\-。！？，、]\s*)"
 _SOFT_END: Final = r"(?=\s*(?:$|[.!?;:,\n)…—–\-。！？，、]))"
 
-_ENGLISH_OBJECT: Final = (
-    r"(?:(?:any ?(?:thing )?of )?(?:this|that|it|these|those)(?: (?:conversation|chat|message|exchange|part"
-    r"|bit|one|secret"
-    r"|detail|details|turn|session|information|info|stuff))?"
-    r"|(?:anything|what|everything|whatever|a word)(?: (?:that )?(?:i|we)(?:'m|'re|'ve|'ll| am| are| have| just| ever)?"
-    r"(?: just| about to| going to)? (?:say|said|saying|tell|told|telling|tell you|told you|telling you|write"
-    r"|wrote|share|shared|mention(?:ed)?)"
-    r"(?: you| to you)?)|(?:our|the|my) (?:conversation|chat|message|messages|discussion|talk)|anything)"
+_ENGLISH_TALK: Final = (
+    r"(?:(?:any ?(?:thing )?of )?(?:this|that|it|these|those) (?:conversation|chat|message|exchange|part|bit|one|secret"
+    r"|detail|details|turn|session|information|info|stuff)"
+    r"|(?:anything|what|everything|whatever|a word) (?:that )?(?:i|we)(?:'m|'re|'ve|'ll| am| are| have| just| ever)?"
+    r"(?: just| about to| going to)? (?:say|said|saying|tell|told|telling|write|wrote|share|shared|mention(?:ed)?)"
+    r"(?: you| to you)?|(?:our|the|my) (?:conversation|chat|message|messages|discussion|talk))"
+)
+_ENGLISH_THIS: Final = r"(?:any ?(?:thing )?of )?(?:this|that)|anything"
+# "Don't remember it" can only mean what was said; "don't store it" may mean a lamp, "don't keep this" a dog.
+_ENGLISH_OBJECTS: Final = (
+    rf"(?:(?:remember|memori[sz]e|retain|log|note|(?:take|make) (?:a )?notes? of)\ "
+    rf"(?:{_ENGLISH_TALK}|{_ENGLISH_THIS}|it|these|those)"
+    rf"|(?:save|store|record)\ (?:{_ENGLISH_TALK}|{_ENGLISH_THIS})"
+    rf"|(?:keep|hold on to|hang on to)\ {_ENGLISH_TALK}"
+    r"|(?:commit|add|put|write|save|store|keep) (?:(?:any of )?(?:this|that|these|those)|it|anything)"
+    r" (?:to|in|into|on) (?:your |the )?(?:memory|memories|record|file)"
+    r"|(?:write|note|jot) (?:this|that|it|any of (?:this|that)) down)"
 )
 _ENGLISH_AFTER: Final = (
-    r"(?: (?:please|pls|ok|okay|though|anywhere|at all|ever|for later|in|to|into|on|from|about|next|now|today"
-    r"|here|either|yet"
-    r"|in (?:your )?memory|to (?:your )?memory|(?:and|but|because|since|as|it's|its|this is|just|thanks?"
-    r"|thank you|alright)\b.*)\b)?"
-)
-_ENGLISH_KEEP: Final = (
-    r"(?:remember|memori[sz]e|save|store|keep|record|log|retain|note|take (?:a )?notes? of|make (?:a )?notes? of"
-    r"|hold on to|hang on to)"
+    r"(?: (?:please|pls|ok|okay|though|anywhere|at all|ever|now|today|either|yet|from now on|from here on"
+    r"|(?:in|to) (?:your |the )?(?:memory|memories)"
+    r"|(?:and|but|because|since|as|it's|its|this is|just|thanks?|thank you|alright)\b.*)\b)?"
 )
 _ENGLISH_FIRST: Final = (
     r"(?:(?:please|pls|and|but|so|just|ok|okay|hey|also|oh|well|now|then|actually|btw|by the way|important|note"
@@ -48,12 +52,10 @@ _ENGLISH_FIRST: Final = (
 _REQUESTS: Final = {
     "en": rf"""
         {_BEGIN}{_ENGLISH_FIRST}(?:do not|don't|dont|never|you (?:must|should|may) not|you (?:mustn't|shouldn't)
-        |can you (?:please )?not|could you (?:please )?not|would you (?:please )?not|you don't (?:have|need) to
+        |(?:can|could|would) you please not|you don't (?:have|need) to
         |i (?:do not|don't|dont) want you to|i(?:'d| would) (?:rather|prefer)(?: that)? you (?:not|didn't|did not|don't)
         |i(?:'d| would) prefer (?:if )?you (?:didn't|did not|don't))(?: (?:please|ever|even|you dare(?: to)?))?
-        \ (?:{_ENGLISH_KEEP}\ {_ENGLISH_OBJECT}{_ENGLISH_AFTER}|(?:write|note|jot) (?:this|that|it|any of (?:this
-        |that)) down
-        |(?:commit|add|put|write|save) (?:this|that|it) (?:to|in|into) (?:your |the )?(?:memory|memories)){_SOFT_END}
+        \ {_ENGLISH_OBJECTS}{_ENGLISH_AFTER}{_SOFT_END}
         |(?:^|[\s(])(?:this|that|it|everything)(?:'s| is| stays?| was| should (?:be|stay)| must (?:be|stay)
         | has to (?:be|stay))?
         (?: all| strictly)? off the record\b
@@ -61,8 +63,8 @@ _REQUESTS: Final = {
         |\b(?:keep|leave) (?:this|that|it|this conversation|our conversation) out of (?:your |the )?(?:memory
         |memories|records|notes)\b
         |\bnot for (?:your|the) (?:memory|memories|records?)\b
-        |\b(?:this|that|it) (?:should|must|may|can) ?not be (?:remembered|saved|stored|recorded|kept|memori[sz]ed)\b
-        |\b(?:this|that|it) (?:shouldn't|mustn't) be (?:remembered|saved|stored|recorded|kept|memori[sz]ed)\b
+        |\b(?:this|that|it) (?:(?:should|must|may) ?not|shouldn't|mustn't) be (?:remembered|saved|recorded|memori[sz]ed)
+        {_SOFT_END}
         |{_BEGIN}{_ENGLISH_FIRST}forget (?:that |what )?i (?:ever |just |even )?(?:said|told you|mentioned)
         (?: (?:that|this|it|anything|any of (?:this|that)|so))?{_SOFT_END}
         |{_BEGIN}{_ENGLISH_FIRST}forget (?:this|our|the) (?:conversation|chat|message|exchange)(?: please
