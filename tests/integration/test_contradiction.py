@@ -10,6 +10,8 @@ import pytest
 from perdure import Space, StoredMemory
 from tests.doubles.chat_server import ChatServer, Request
 from tests.doubles.clock import SkippingClock
+from tests.doubles.embedder import HashedEmbedder
+from tests.integration.conftest import open_memory
 from tests.integration.test_triage import hand_in
 
 
@@ -151,8 +153,8 @@ async def test_a_memory_of_several_chunks_is_outdated_as_a_whole(judged: Space, 
     assert await live(judged) == ["In week 3 of the plan we run 9 kilometres."]
 
 
-async def test_contradicting_facts_that_are_written_at_once_never_both_stay_live(
-    judged: Space, chat: ChatServer
+async def test_contradicting_facts_that_two_workers_write_at_once_never_both_stay_live(
+    judged: Space, chat: ChatServer, urls, embedder: HashedEmbedder, noon: SkippingClock
 ) -> None:
     chat.answer("contradiction", {"verdict": "CONTRADICTS"})
     for number, city in enumerate(("Boston", "Denver", "Austin", "Dallas")):
@@ -161,7 +163,9 @@ async def test_contradicting_facts_that_are_written_at_once_never_both_stay_live
             conversation_id=f"c{number}",
             occurred_at=f"2026-02-0{number + 1}",
         )
-    reports = await asyncio.gather(judged.drain(), judged.drain(), judged.drain())
+    roles = {"thinker_url": chat.url, "subagent_url": chat.url}
+    async with open_memory(urls, embedder, clock=noon, **roles) as other:
+        reports = await asyncio.gather(judged.drain(), other.space(judged.name).drain())
     assert sum(report.done for report in reports) == 4
     assert await live(judged) == ["For work and family reasons I live in the city of Dallas"]
 
