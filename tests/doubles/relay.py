@@ -13,12 +13,22 @@ class Relay:
 
     `cut_after` breaks each of the next connections after that many bytes from the server; the list is used up from its
     beginning, and connections after its end are left whole. `tls` makes the side of the client encrypted.
+    With `hold`, a connection isn't broken there, but falls silent.
     """
 
-    def __init__(self, port: int, *, tls: ssl.SSLContext | None = None, cut_after: list[int] | None = None) -> None:
+    def __init__(
+        self,
+        port: int,
+        *,
+        tls: ssl.SSLContext | None = None,
+        cut_after: list[int] | None = None,
+        hold: bool = False,
+    ) -> None:
         self.connections = 0
         self._target = port
         self._tls = tls
+        self._hold = hold
+        self._over = threading.Event()
         self._cuts = cut_after or []
         self._sockets: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
@@ -32,6 +42,7 @@ class Relay:
     def __exit__(self, *_: object) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self._over.set()
         self.cut()
         for thread in self._threads:
             thread.join(5)
@@ -72,6 +83,8 @@ class Relay:
             while data := source.recv(4096):
                 if limit is not None and len(data) >= limit:
                     target.sendall(data[:limit])
+                    if self._hold:
+                        self._over.wait(30)
                     break
                 limit = None if limit is None else limit - len(data)
                 target.sendall(data)

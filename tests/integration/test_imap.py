@@ -9,6 +9,7 @@ import ssl
 import time
 import traceback
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -323,3 +324,18 @@ async def test_a_mailbox_is_imported_once_however_often_it_is_read(
     server.put([mail(60)], folder)
     second = await space.import_from(ImapMailbox(account(server.port, folder)))
     assert (first.enqueued, second.enqueued, second.known) == (60, 1, 0)
+
+
+def test_closing_from_another_thread_ends_a_reading_that_waits(server: MailServer, folder: str) -> None:
+    server.put([mail(n) for n in range(60)], folder)
+    with Relay(server.port, cut_after=[8000], hold=True) as relay, ThreadPoolExecutor(1) as pool:
+        mailbox = ImapMailbox(account(relay.port, folder), pause=lambda _: None)
+        batches = mailbox.batches(now=NOW)
+        waiting = pool.submit(list, batches)
+        time.sleep(1)
+        began = time.monotonic()
+        mailbox.close()
+        with pytest.raises(SourceUnavailable):
+            waiting.result(10)
+        assert time.monotonic() - began < 5
+        assert relay.connections == 1

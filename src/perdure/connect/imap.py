@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -51,6 +54,7 @@ class ImapMailbox:
         self._mailbox: BaseMailBox | None = None
         self._validity: int | None = None
         self._last = 0
+        self._busy = self._closed = False
 
     def __enter__(self) -> ImapMailbox:
         return self
@@ -74,6 +78,7 @@ class ImapMailbox:
             InvalidInput: there is no such folder.
         """
         self.close()
+        self._closed = False
         self._validity, self._last = _place(checkpoint, self._account.folder)
         try:
             while uids := self._retried(lambda mailbox: waiting(mailbox, self._last, self._since)):
@@ -82,13 +87,20 @@ class ImapMailbox:
             self.close()
 
     def close(self) -> None:
-        """End the connection; safe to repeat."""
-        mailbox, self._mailbox = self._mailbox, None
-        if mailbox is not None:
-            try:
-                mailbox.logout()
-            except (*BROKEN, *REFUSED):
-                hang_up(mailbox)
+        """End the connection; safe to repeat, and from another thread while a batch is being read."""
+        self._closed = True
+        mailbox = self._mailbox
+        if mailbox is None:
+            return
+        if self._busy:  # whoever reads finds the connection broken, and hangs up
+            with contextlib.suppress(OSError):
+                mailbox.client.sock.shutdown(socket.SHUT_RDWR)
+            return
+        self._mailbox = None
+        try:
+            mailbox.logout()
+        except (*BROKEN, *REFUSED):
+            hang_up(mailbox)
 
     def _numbered(self, uids: list[int]) -> Iterator[SourceBatch]:
         validity = self._validity
@@ -145,10 +157,11 @@ class ImapMailbox:
         pauses = iter(RETRY_AFTER_S if self._mailbox is not None else ())  # what never worked is told at once
         while True:
             try:
+                self._busy = True
                 return action(self._connected())
             except BROKEN as error:
                 self._drop()
-                pause = next(pauses, None)
+                pause = None if self._closed else next(pauses, None)
                 if pause is None:
                     raise unavailable(self._account, error) from error
                 self._pause(pause)
@@ -158,10 +171,14 @@ class ImapMailbox:
                     f"The mail server {self._account.address} refuses what was asked ({said(self._account, error)}).",
                     hint="Go on later: reading resumes where it stopped.",
                 ) from None
+            finally:
+                self._busy = False
 
     def _connected(self) -> BaseMailBox:
         if self._mailbox is None:
             self._mailbox = connect(self._account)
+            if self._closed:
+                raise ConnectionAbortedError(errno.ECONNABORTED, "it was closed meanwhile")
             validity = uid_validity(self._mailbox)
             if self._validity is not None and validity != self._validity:
                 self.notes.append(f"The server has renumbered {self._account.folder}: it was read from its beginning.")
