@@ -1,30 +1,23 @@
-"""What holds between Perdure and a chat server, over real HTTP: dialects, retries, deadlines, the breaker, the key."""
+"""What holds between Perdure and a chat server, over real HTTP: dialects, answers, refusals, the key."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import traceback
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from perdure.clock import DatabaseClock
 from perdure.errors import ConfigurationError, ModelFailed, ModelUnavailable
-from perdure.llm import Ledger, Prompt, Reply, render
+from perdure.llm import Prompt, render
 from perdure.llm.dialects import Dialect
-from perdure.llm.endpoint import Endpoint, EndpointLimits
-from perdure.llm.port import Call
+from perdure.llm.endpoint import Endpoint
 from perdure.llm.schemas import ContradictionVerdict, ExtractedEntities
-from perdure.rules.breaker import FIRST_REST_S
 from tests.doubles import chat_server as double
-from tests.doubles.chat_server import ChatServer, Refuse, Say, Slow, serving
+from tests.doubles.chat_server import ChatServer, Refuse, Say, serving
+from tests.integration.endpoint_caller import PROMPT, SITE, calling
 
-PROMPT = render("entities", text="Ada moved to Lisbon.")
-SITE = "entities"
 KEY = "sk-verysecret"
 
 
@@ -32,63 +25,6 @@ KEY = "sk-verysecret"
 def server() -> Iterator[ChatServer]:
     with serving("llamacpp") as running:
         yield running
-
-
-class Waits(list[float]):
-    """Records how long the client wanted to wait, and doesn't."""
-
-    async def __call__(self, seconds: float) -> None:
-        self.append(seconds)
-
-
-class Shifted:
-    """The real clock, plus what a test adds."""
-
-    ahead = 0.0
-
-    def now(self) -> datetime | None:
-        return None
-
-    def monotonic(self) -> float:
-        return DatabaseClock().monotonic() + self.ahead
-
-
-class Caller:
-    """An endpoint, the ledger of its calls, and short ways to make them."""
-
-    def __init__(self, url: str, **options: Any) -> None:
-        self.clock = Shifted()
-        self.waits = Waits()
-        limits = EndpointLimits(**{"probe": 5.0, "stall": 10.0, **options.pop("limits", {})})
-        given = {"clock": self.clock, "limits": limits, "chance": lambda: 0.0, "sleep": self.waits, **options}
-        self.endpoint = Endpoint(url, **given)
-        self.ledger = Ledger()
-
-    def call(self, *, seconds: float = 5.0, live: bool = False) -> Call:
-        return Call(SITE, "subagent", self.ledger, self.clock.monotonic() + seconds, 200, live)
-
-    async def ask(self, prompt: Prompt = PROMPT, *, seconds: float = 5.0, live: bool = False) -> Reply:
-        return await self.endpoint.complete_with_grammar(
-            prompt, ExtractedEntities, self.call(seconds=seconds, live=live)
-        )
-
-    async def think(self, *, seconds: float = 5.0) -> Reply:
-        return await self.endpoint.complete(PROMPT, self.call(seconds=seconds))
-
-    async def fails(self, error: type[ModelFailed | ModelUnavailable], **given: Any) -> Any:
-        with pytest.raises(error) as caught:
-            await self.ask(**given)
-        return caught.value
-
-
-@asynccontextmanager
-async def calling(server: ChatServer | str, **options: Any) -> AsyncIterator[Caller]:
-    caller = Caller(server if isinstance(server, str) else server.url, **options)
-    try:
-        yield caller
-    finally:
-        await caller.endpoint.close()
-        assert caller.endpoint.slots.free == caller.endpoint.slots.count, "a slot was lost or made"
 
 
 @pytest.mark.parametrize("dialect", double.DIALECTS)
@@ -205,76 +141,6 @@ async def test_what_is_no_whole_answer_is_a_failure_that_keeps_what_was_said(
         assert caller.endpoint.breaker == "closed"
 
 
-@pytest.mark.parametrize("said", [double.GARBAGE, double.HALF])
-async def test_half_an_answer_or_garbage_is_the_inputs_fault_while_the_server_answers_others(
-    server: ChatServer, said: double.Behaviour
-) -> None:
-    server.answer(SITE, said)
-    async with calling(server) as caller:
-        assert (await caller.fails(ModelFailed)).message
-        with pytest.raises(ModelFailed) as caught:
-            await caller.think()
-        assert caught.value.answer
-        assert caller.endpoint.breaker == "closed"
-
-
-async def test_a_stream_that_stalls_is_noticed_long_before_the_deadline(server: ChatServer) -> None:
-    server.answer(SITE, double.STALL)
-    async with calling(server, limits={"stall": 0.2}) as caller:
-        async with asyncio.timeout(20):
-            with pytest.raises(ModelFailed, match="nothing more") as caught:
-                await caller.think(seconds=60)
-        assert "moved" in caught.value.answer
-
-
-async def test_a_busy_server_is_asked_again_when_it_says(server: ChatServer) -> None:
-    server.then("", Refuse(429, "slow", {"Retry-After": "3"}), Refuse(503, "loading"), Refuse(503, "loading"))
-    async with calling(server) as caller:
-        await caller.ask()
-        assert caller.waits == [3.0, 1.0, 2.0]
-        assert [use.ok for use in caller.ledger.uses] == [False, False, False, True]
-        assert [use.prompt_tokens > 0 for use in caller.ledger.uses] == [False, False, False, True]
-
-
-async def test_a_server_that_asks_for_more_time_than_there_is_counts_as_down(server: ChatServer) -> None:
-    server.answer("", Refuse(429, "slow", {"Retry-After": "3600"}))
-    async with calling(server) as caller:
-        await caller.fails(ModelUnavailable)
-        assert (len(server.requests), list(caller.waits)) == (1, [])
-
-
-async def test_a_turn_is_tried_less_often_than_background_work(server: ChatServer) -> None:
-    server.answer("", Refuse(503, "loading"))
-    async with calling(server) as caller:
-        await caller.fails(ModelUnavailable, live=True)
-        assert len(server.requests) == 2
-        await caller.fails(ModelUnavailable)
-        assert len(server.requests) == 6
-
-
-async def test_while_it_waits_to_ask_again_its_slot_is_free(server: ChatServer) -> None:
-    server.then("", Refuse(503, "loading"))
-    free: list[int] = []
-    async with calling(server) as caller:
-
-        async def sleep(_: float) -> None:
-            free.append(caller.endpoint.slots.free)
-
-        caller.endpoint._sleep = sleep
-        await caller.ask()
-        assert free == [1]
-
-
-async def test_a_server_that_is_gone_is_unavailable_and_used_again_when_it_is_back(server: ChatServer) -> None:
-    async with calling(server) as caller:
-        await caller.ask()
-        server.down()
-        error = await caller.fails(ModelUnavailable)
-        assert "4 of 4 attempts" in error.message
-        server.up()
-        await caller.ask()
-
-
 @pytest.mark.parametrize(
     ("status", "message", "hint"),
     [
@@ -308,194 +174,6 @@ async def test_a_refused_input_is_this_inputs_failure_and_says_why(server: ChatS
         error = await caller.fails(ModelFailed)
         assert "available context size" in error.message
         assert len(server.requests) == 1
-
-
-async def test_an_error_of_the_server_on_one_input_is_that_inputs_failure(server: ChatServer) -> None:
-    server.answer(SITE, Refuse(500, "assertion failed"))
-    async with calling(server) as caller:
-        for _ in range(4):
-            assert "assertion failed" in (await caller.fails(ModelFailed)).answer
-        assert caller.endpoint.breaker == "closed"
-
-
-async def test_a_server_that_fails_at_everything_is_down(server: ChatServer) -> None:
-    server.answer("", Refuse(500, "CUDA error"))
-    async with calling(server) as caller:
-        await caller.fails(ModelUnavailable)
-
-
-async def test_a_hang_on_one_input_is_that_inputs_failure(server: ChatServer) -> None:
-    server.answer(SITE, double.HANG)
-    async with calling(server) as caller:
-        for _ in range(4):
-            error = await caller.fails(ModelFailed, seconds=0.2)
-        assert "PERDURE_MODEL_PATIENCE" in error.hint
-        assert caller.endpoint.breaker == "closed"
-
-
-async def test_a_server_that_hangs_trips_the_breaker_and_one_probe_finds_it_well_again(server: ChatServer) -> None:
-    server.answer("", double.HANG)
-    async with calling(server, limits={"probe": 0.1}) as caller:
-        for _ in range(3):
-            await caller.fails(ModelUnavailable, seconds=0.1)
-        assert caller.endpoint.breaker == "open"
-        asked = len(server.requests)
-        error = await caller.fails(ModelUnavailable)
-        assert "left alone" in error.message
-        assert "did not answer within" in error.message
-        assert len(server.requests) == asked, "an open breaker asks nothing"
-        caller.clock.ahead += FIRST_REST_S
-        server.answer("", None)
-        await caller.ask()
-        assert caller.endpoint.breaker == "closed"
-
-
-async def test_a_probe_is_one_request_and_its_failure_is_the_next_rest(server: ChatServer) -> None:
-    server.answer("", Refuse(503, "loading"))
-    async with calling(server) as caller:
-        for _ in range(3):
-            await caller.fails(ModelUnavailable)
-        caller.clock.ahead += FIRST_REST_S
-        asked = len(server.requests)
-        await caller.fails(ModelUnavailable)
-        assert len(server.requests) == asked + 1
-        caller.clock.ahead += FIRST_REST_S
-        assert caller.endpoint.breaker == "open", "the second rest is longer"
-
-
-async def test_a_bad_answer_is_an_answer_and_closes_the_breaker(server: ChatServer) -> None:
-    server.answer("", Refuse(503, "loading"))
-    async with calling(server) as caller:
-        for _ in range(3):
-            await caller.fails(ModelUnavailable)
-        caller.clock.ahead += FIRST_REST_S
-        server.answer("", double.EMPTY)
-        await caller.fails(ModelFailed)
-        assert caller.endpoint.breaker == "closed"
-
-
-async def test_an_input_at_which_a_server_hangs_up_is_that_inputs_failure() -> None:
-    asked = 0
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal asked
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length"))
-        content = await reader.readexactly(int(length.split(b":")[1]))
-        asked += 1
-        if b"Lisbon" not in content:
-            said = b'{"choices": [{"message": {"content": "OK"}, "finish_reason": "stop"}]}'
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(said), said))
-            await writer.drain()
-        writer.close()
-
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listener:
-        url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
-        async with calling(url, model="m", dialect=Dialect.LLAMACPP) as caller:
-            error = await caller.fails(ModelFailed)
-            assert "closed the connection" in error.message
-            assert asked == 5, "four tries, and the question whether it answers anything"
-
-
-async def test_a_probe_that_is_cancelled_does_not_stick(server: ChatServer) -> None:
-    server.answer("", double.HANG)
-    async with calling(server, limits={"probe": 0.1}) as caller:
-        for _ in range(3):
-            await caller.fails(ModelUnavailable, seconds=0.1)
-        caller.clock.ahead += FIRST_REST_S
-        probe = asyncio.create_task(caller.ask())
-        await asyncio.sleep(0.1)
-        error = await caller.fails(ModelUnavailable)
-        assert "left alone" in error.message, "one probe at a time"
-        probe.cancel()
-        await asyncio.gather(probe, return_exceptions=True)
-        server.answer("", None)
-        await caller.ask()
-        assert caller.endpoint.breaker == "closed"
-
-
-async def test_a_probe_that_waits_for_a_slot_is_none_yet(server: ChatServer) -> None:
-    """A busy slot, W74: whoever holds no slot must not hold the half-open permission either."""
-    server.answer("", double.HANG)
-    async with calling(server, limits={"probe": 0.1}) as caller:
-        for _ in range(3):
-            await caller.fails(ModelUnavailable, seconds=0.1)
-        caller.clock.ahead += FIRST_REST_S
-        async with caller.endpoint.slots.hold(live=True):
-            error = await caller.fails(ModelUnavailable, seconds=0.1)
-            assert "slots" in error.message
-        server.answer("", None)
-        await caller.ask()
-
-
-async def test_a_turn_that_runs_out_of_time_is_told_at_once_and_the_breaker_later(server: ChatServer) -> None:
-    server.answer("", double.HANG)
-    async with calling(server, limits={"probe": 0.8}) as caller:
-        for _ in range(3):
-            before = caller.clock.monotonic()
-            await caller.fails(ModelUnavailable, seconds=0.1, live=True)
-            assert caller.clock.monotonic() - before < 0.8, "it does not wait for the probe"
-            await asyncio.sleep(1.0)
-        assert caller.endpoint.breaker == "open"
-
-
-async def test_turns_with_short_deadlines_do_not_open_the_breaker_of_a_slow_server(server: ChatServer) -> None:
-    server.answer(SITE, Slow(1.0))
-    async with calling(server) as caller:
-        for _ in range(4):
-            await caller.fails(ModelUnavailable, seconds=0.05, live=True)
-            await asyncio.sleep(0.05)
-        assert caller.endpoint.breaker == "closed"
-
-
-async def test_the_deadline_counts_waiting_for_a_slot_which_is_nobodys_failure(server: ChatServer) -> None:
-    async with calling(server) as caller:
-        async with caller.endpoint.slots.hold(live=False):
-            error = await caller.fails(ModelUnavailable, seconds=0.1)
-        assert "PERDURE_THINKER_SLOTS" in error.hint
-        assert (server.requests, caller.ledger.uses) == ([], [])
-        assert caller.endpoint.breaker == "closed"
-
-
-async def test_an_input_that_had_little_time_left_is_not_blamed(server: ChatServer) -> None:
-    server.answer(SITE, double.HANG)
-    async with calling(server) as caller:
-        async with caller.endpoint.slots.hold(live=False):
-            waiting = asyncio.create_task(caller.fails(ModelUnavailable, seconds=60))
-            await asyncio.sleep(0)
-            caller.clock.ahead += 59.7
-        assert "waiting" in (await waiting).message
-
-
-async def test_no_more_requests_than_slots_and_turns_before_background_work(server: ChatServer) -> None:
-    order: list[str] = []
-
-    async def one(name: str, *, live: bool) -> None:
-        await caller.ask(live=live)
-        order.append(name)
-
-    server.delay_s = 0.2
-    async with calling(server, slots=2) as caller:
-        tasks = [asyncio.create_task(one(f"background {number}", live=False)) for number in range(6)]
-        await asyncio.sleep(0.02)
-        tasks.append(asyncio.create_task(one("turn", live=True)))
-        await asyncio.gather(*tasks)
-    assert server.most_at_once == 2
-    assert order.index("turn") <= 3
-
-
-async def test_cancelling_calls_at_any_moment_leaves_slots_and_breaker_sound(server: ChatServer) -> None:
-    server.delay_s = 0.01
-    async with calling(server, slots=2) as caller:
-        for round_ in range(30):
-            tasks = [asyncio.create_task(caller.ask(live=number % 2 == 0)) for number in range(6)]
-            await asyncio.sleep(0.001 * round_)
-            for task in tasks[round_ % 3 :]:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            assert (caller.endpoint.slots.free, caller.endpoint.slots.waiting) == (2, 0)
-        assert caller.endpoint.breaker == "closed"
-        await caller.ask()
 
 
 async def test_the_key_goes_into_the_header_and_nowhere_else(
