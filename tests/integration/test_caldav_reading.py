@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -207,6 +207,7 @@ class Site(ThreadingHTTPServer):
         self.status = 200
         self.location = ""
         self.multistatus = b""
+        self.report: Callable[[str, str], tuple[int, bytes]] = lambda path, asked: (500, b"")
         self.seen: list[tuple[str, str, str | None]] = []
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
@@ -235,12 +236,15 @@ class _Page(BaseHTTPRequestHandler):
         self.answer(self.server.multistatus)
 
     def do_REPORT(self) -> None:
-        self.answer(b"")
+        self.answer(None)
 
-    def answer(self, body: bytes) -> None:
+    def answer(self, body: bytes | None) -> None:
         self.seen()
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.send_response(207)
+        asked = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        status = 207
+        if body is None:
+            status, body = self.server.report(self.path, asked.decode())
+        self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -312,6 +316,51 @@ def test_a_server_that_speaks_no_caldav_or_sends_entities_is_refused(site: Site,
     site.multistatus = body
     with pytest.raises(SourceUnavailable, match="CalDAV"):
         sync(CalDav(f"{site.url}/x", OPTIONS))
+
+
+def multistatus(*responses: str) -> bytes:
+    names = 'xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"'
+    inner = "".join(f"<d:response>{one}</d:response>" for one in responses)
+    return f"<d:multistatus {names}>{inner}</d:multistatus>".encode()
+
+
+def found(href: str, properties: str) -> str:
+    status = "<d:status>HTTP/1.1 200 OK</d:status>"
+    return f"<d:href>{href}</d:href><d:propstat><d:prop>{properties}</d:prop>{status}</d:propstat>"
+
+
+CALENDAR = "<d:resourcetype><c:calendar/></d:resourcetype>"
+
+
+def test_a_server_that_cuts_long_answers_is_asked_for_shorter_spans(site: Site) -> None:
+    def report(path: str, asked: str) -> tuple[int, bytes]:
+        span = re.search(r'start="(\S+)" end="(\S+)"', asked)
+        assert span is not None
+        start, end = (datetime.strptime(text, "%Y%m%dT%H%M%SZ") for text in span.groups())  # noqa: DTZ007
+        if end - start > timedelta(days=100):
+            return 207, multistatus("<d:href>/x/</d:href><d:status>HTTP/1.1 507 Insufficient Storage</d:status>")
+        inside = start <= datetime(2026, 3, 5, 14) < end  # noqa: DTZ001
+        return 207, multistatus(*([found("/x/d.ics", f"<c:calendar-data>{event('d')}</c:calendar-data>")] * inside))
+
+    site.multistatus, site.report = multistatus(found("/x/", CALENDAR)), report
+    assert [item.series for item in sync(CalDav(f"{site.url}/x/", OPTIONS))[0]] == ["d"]
+
+
+def test_one_calendar_that_can_not_be_read_is_reported_and_nothing_counts_as_gone(site: Site) -> None:
+    data = f"<c:calendar-data>{event('d')}</c:calendar-data>"
+    site.multistatus = multistatus(
+        found("/", "<d:resourcetype/><c:calendar-home-set><d:href>/</d:href></c:calendar-home-set>"),
+        found("/good/", CALENDAR),
+        found("/bad/", f"{CALENDAR}<d:displayname>Bad</d:displayname>"),
+    )
+    site.report = lambda path, asked: (207, multistatus(found(f"{path}d.ics", data)))
+    _, checkpoint, _ = sync(CalDav(site.url, OPTIONS))
+    site.report = lambda path, asked: (500, b"") if path == "/bad/" else (207, multistatus())
+    items, _, batches = sync(CalDav(site.url, OPTIONS), checkpoint)
+    assert not items
+    assert "'Bad' is not accepted" in str(batches[0].refused[0])
+    site.report = lambda path, asked: (207, multistatus())
+    assert [item.cancelled for item in sync(CalDav(site.url, OPTIONS), checkpoint)[0]] == [True]
 
 
 @pytest.mark.parametrize("url", ["http://example.org/x.ics", "ftp://example.org", "x.ics", "https://", ""])

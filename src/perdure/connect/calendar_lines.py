@@ -24,6 +24,8 @@ MAX_CALENDAR_BYTES: Final = 64 * 1024 * 1024
 MAX_EVENT_BYTES: Final = 1024 * 1024
 """The most that is kept of one event, attachments not counted."""
 
+_OPENING: Final = "BEGIN:"
+_CLOSING: Final = "END:"
 _MAX_DEPTH: Final = 16
 _WHAT: Final = {"UID", "SUMMARY", "DESCRIPTION", "X-ALT-DESC", "LOCATION", "STATUS", "ORGANIZER", "ATTENDEE"}
 _WHEN: Final = {"DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID"}
@@ -41,6 +43,16 @@ class Line:
     name: str
     params: str
     value: str
+
+    @property
+    def opens(self) -> bool:
+        """Whether a component begins here."""
+        return f"{self.name}:" == _OPENING
+
+    @property
+    def closes(self) -> bool:
+        """Whether a component ends here."""
+        return f"{self.name}:" == _CLOSING
 
     def __str__(self) -> str:
         return f"{self.name}{self.params}:{self.value}"
@@ -121,9 +133,9 @@ class _Scanner:
                 continue
             if line is None:
                 continue
-            if line.name == "BEGIN":
+            if line.opens:
                 self._begin(line.value.strip().upper(), number)
-            elif line.name == "END":
+            elif line.closes:
                 self._end(line.value.strip().upper())
             else:
                 self._keep(line)
@@ -149,14 +161,14 @@ class _Scanner:
         else:
             self._inside.append(name)
             if self._open == "VTIMEZONE":
-                self._lines.append(Line("BEGIN", "", name))
+                self._lines.append(Line(_OPENING[:-1], "", name))
 
     def _end(self, name: str) -> None:
         if self._inside and name in self._inside:
             while self._inside.pop() != name:
                 pass
             if self._open == "VTIMEZONE":
-                self._lines.append(Line("END", "", name))
+                self._lines.append(Line(_CLOSING[:-1], "", name))
         elif name == "VCALENDAR":
             if self._open is not None:
                 self._broken_off()

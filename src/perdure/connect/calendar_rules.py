@@ -76,6 +76,8 @@ def checked_rule(rule: vRecur, start: date, stop: datetime, zone: tzinfo, budget
         raise InvalidInput("RRULE", text, f"its FREQ has to be one of {', '.join(_PERIODS)}")
     if any(len(value) > _MAX_LIST for value in ready.values()):
         raise InvalidInput("RRULE", text, f"a list in it has at most {_MAX_LIST} values")
+    if "UNTIL" in ready and "COUNT" in ready:
+        raise InvalidInput("RRULE", text, "it may end with COUNT or with UNTIL, not with both")
     if "UNTIL" in ready:
         until = _until(_only(ready, "UNTIL", text), start, zone)
         ready["UNTIL"] = [until]
