@@ -325,6 +325,10 @@ def test_each_documented_whatsapp_spelling_is_read(tmp_path: Path) -> None:
 
 def test_every_format_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
-    assert [line[3:] for line in page.splitlines() if line.startswith("## ")][1:] == sorted(
+    sections = [line[3:] for line in page.splitlines() if line.startswith("## ")][1:]
+    assert sections[: len(FORMATS)] == sorted(
         FORMATS, key=["jsonl", "chatgpt", "telegram", "whatsapp", "locomo", "longmemeval"].index
     )
+    rows = dict(re.findall(r"^\| \[(\w+)\]\(#(\w+)\)", page, re.MULTILINE))
+    assert set(rows) == {*FORMATS, *ITEM_FORMATS}
+    assert {rows[name] for name in ITEM_FORMATS} == {section.lower() for section in sections[len(FORMATS) :]}
