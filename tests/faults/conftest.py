@@ -42,11 +42,12 @@ def place(fault_server: EmbeddedServer) -> Place:
 
 
 @pytest.fixture(scope="session")
-def runner(place: Place) -> Iterator[Runner]:
+def runners(place: Place) -> Iterator[tuple[Runner, ...]]:
+    """Two of them, to use two cores."""
     from tests.faults.harness import open_runner
 
-    with open_runner(place) as runner:
-        yield runner
+    with open_runner(place) as one, open_runner(place) as other:
+        yield one, other
 
 
 @pytest.fixture

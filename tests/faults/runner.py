@@ -20,6 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import psycopg
 
@@ -117,6 +118,7 @@ class Running:
 
 
 def main() -> None:
+    asyncio.run(_warm_up())
     stopped: list[Running] = []
     for line in sys.stdin:
         asked = json.loads(line)
@@ -128,6 +130,15 @@ def main() -> None:
             if result.stopped:
                 stopped.append(running)
         print(json.dumps(asdict(result)), flush=True)
+
+
+async def _warm_up() -> None:
+    """Imports what the driver and the HTTP client import at their first use, so that no fork does it anew."""
+    with suppress(httpx.ConnectError):
+        async with httpx.AsyncClient() as client:
+            await client.get("http://127.0.0.1:1/")
+    with suppress(psycopg.OperationalError):
+        await psycopg.AsyncConnection.connect("host=127.0.0.1 port=1 connect_timeout=2")
 
 
 def _in_child(job: Job, writing: int) -> int:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 from perdure import Space
+from perdure.connect import IcsFile, MailFile
+from perdure.ingest import drain_pending_triage
+from perdure.llm import Models
 from perdure.types import Message
 from perdure.worker import Worker
 from tests.doubles.chat_server import Request, serving
 
 Step = Callable[[Space], Awaitable[object]]
+DATA: Final = Path(__file__).parent / "data"
 NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LATER: Final = timedelta(minutes=10)
 """How long a client stays away after a fault: every lease has run out by then."""
@@ -149,12 +155,55 @@ EXCHANGES: Final = (
     capture(5, LONG, "A long walk", conversation=""),
 )
 
+
+def archive(number: int, *said: str, conversation: str = "window") -> Step:
+    messages = [
+        {"role": ("user", "assistant")[n % 2], "content": text, "at": (NOON + timedelta(minutes=number)).isoformat()}
+        for n, text in enumerate(said)
+    ]
+
+    async def step(space: Space) -> object:
+        return await space.archive(messages, conversation_id=conversation, operation_id=f"archive-{number}")
+
+    return step
+
+
+async def bootstrap(space: Space) -> object:
+    text = "Ada builds boats in Brest. She sings in a choir and has a sister in Lyon."
+    return await space.bootstrap(text, speaker="Ada", operation_id="bootstrap-1")
+
+
+async def import_mails(space: Space) -> object:
+    with MailFile(DATA / "inbox.mbox") as source:
+        return await space.import_from(source)
+
+
+async def import_events(space: Space) -> object:
+    return await space.import_from(IcsFile(DATA / "events.ics"))
+
+
+async def drain_without_model(space: Space) -> object:
+    """What a worker does while no model is configured."""
+    resources = replace(space._memory.resources, models=Models.none())
+    row = await space._memory.find_space(space.name)
+    assert row is not None
+    return await drain_pending_triage(resources, row, f"verbatim-{uuid4()}")
+
+
+async def retriage(space: Space) -> object:
+    return await space.retriage()
+
+
+ARCHIVES: Final = (
+    archive(1, "The cellar was flooded in April", "That sounds bad", "The pump is from 1980"),
+    archive(2, "The new pump came in May", "Good"),
+)
+
 TALK: Final = (
     capture(1, "My bicycle is blue and stands in the shed"),
     capture(2, "Sorry, my bicycle is red by now"),
     capture(3, "I was promoted to head of the workshop", conversation="work"),
     capture(4, "Fine, thanks", conversation="work"),
-    capture(5, "I was promoted to head of the workshop", conversation=""),
 )
 
 SCRIPTS: Final[Mapping[str, Script]] = {
@@ -179,6 +228,18 @@ SCRIPTS: Final[Mapping[str, Script]] = {
         ),
         prepared=3,
     ),
-    "triage": Script((*TALK, drain), prepared=len(TALK), surroundings=one_model),
+    # The first exchange is settled, its quality too, before it is corrected: whether the quality of a memory is told
+    # just before or just after it is superseded is left to chance, and shows.
+    "triage": Script((TALK[0], drain, *TALK[1:], drain), prepared=len(TALK) + 1, surroundings=one_model),
+    "retriage": Script(
+        (*TALK[2:], drain_without_model, retriage, drain), prepared=len(TALK[2:]) + 1, surroundings=one_model
+    ),
+    "judged save": Script((save(1, "My bicycle is blue"), save(2, "My bicycle is red"), drain), surroundings=one_model),
+    "archive": Script((*ARCHIVES, drain)),
+    "distilled archive": Script((*ARCHIVES, drain), surroundings=one_model),
+    "bootstrap": Script((bootstrap, drain), surroundings=one_model),
+    "mail": Script((import_mails, drain)),
+    "judged mail": Script((import_mails, drain), surroundings=one_model),
+    "calendar": Script((import_events, drain)),
     "import": Script((import_messages(0, 4), import_messages(2, 7))),
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -20,6 +21,9 @@ State = dict[str, list[str]]
 
 QUEUES = ("pending_triage", "pending_distillation", "pending_followups")
 TIMES = {"valid_from", "valid_to", "boosted_on", "latency_ms", "day"}
+SAID_AT = {"occurred_at", "observed_at"}
+DERIVED = {"embedding", "sketch", "signature", "summary_tsv"}
+"""Long values, shown by a digest."""
 MEMORY_IDS = {
     "memory_id",
     "chunk_of",
@@ -33,6 +37,9 @@ MEMORY_IDS = {
     "root",
     "recalled_ids",
 }
+RUNNING = datetime(2026, 3, 2, 13, tzinfo=UTC)
+"""The clock of every first run; those that follow are later, and what is dated by its run can't be compared closer."""
+LONGEST = timedelta(hours=3)
 HANDED_OUT = {"space_id", "queue_id"}
 FIND_SPACE = "SELECT id FROM spaces WHERE name = %s"
 TABLES = """
@@ -97,27 +104,26 @@ def _line(table: str, row: Mapping[str, Any], words: Mapping[int, str]) -> str:
 
 
 def _plain(row: Mapping[str, Any], words: Mapping[int, str]) -> dict[str, Any]:
+    """What is comparable of a row, or of a document in it. That something was done is, when it was done is not."""
     shown: dict[str, Any] = {}
     for name, value in row.items():
-        if name in HANDED_OUT or name in TIMES or (name.endswith("_at") and name not in {"occurred_at", "observed_at"}):
-            # That it happened is compared, when it did is not.
-            if name.endswith("_at"):
-                shown[name] = value is not None
-            continue
-        if name in MEMORY_IDS:
+        if name.endswith("_at") and name not in SAID_AT:
+            shown[name] = value is not None
+        elif name in MEMORY_IDS or (name == "id" and row.get("status") == "merged"):
             shown[name] = _named(value, words)
-        elif name == "id":
-            if row.get("status") == "merged":
-                shown[name] = _named(value, words)
-        elif isinstance(value, Mapping):
-            shown[name] = _plain(value, words)
-        elif isinstance(value, bytes | memoryview):
-            shown[name] = bytes(value).hex()
-        elif name in {"embedding", "sketch", "signature", "summary_tsv"}:
-            shown[name] = hashlib.sha256(str(value).encode()).hexdigest()[:12]
-        else:
-            shown[name] = value
+        elif name != "id" and name not in HANDED_OUT | TIMES:
+            shown[name] = _value(name, value, words)
     return shown
+
+
+def _value(name: str, value: Any, words: Mapping[int, str]) -> Any:
+    if isinstance(value, datetime):
+        return "when it ran" if RUNNING <= value < RUNNING + LONGEST else value.isoformat()
+    if isinstance(value, Mapping):
+        return _plain(value, words)
+    if isinstance(value, bytes | memoryview):
+        return bytes(value).hex()
+    return hashlib.sha256(str(value).encode()).hexdigest()[:12] if name in DERIVED else value
 
 
 def _named(value: Any, words: Mapping[int, str]) -> Any:
