@@ -46,9 +46,13 @@ async def usage(space: Space) -> dict[str, UsageRow]:
     return {used.call_site: used for used in await space._memory.resources.database.in_space(row.id, read)}
 
 
-@pytest.mark.parametrize("nonsense", [GARBAGE, EMPTY, WRONG_JSON, CUT_OFF, HALF], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    "nonsense",
+    [GARBAGE, EMPTY, WRONG_JSON, CUT_OFF, HALF, {"summary": "…", "salience": 9}],
+    ids=["garbage", "empty", "wrong JSON", "cut off", "half", "says nothing"],
+)
 async def test_nonsense_is_an_attempt_and_never_a_memory(
-    judged: Space, chat: ChatServer, noon: SkippingClock, nonsense: Behaviour
+    judged: Space, chat: ChatServer, noon: SkippingClock, nonsense: Behaviour | dict[str, object]
 ) -> None:
     chat.answer("triage", nonsense)
     await judged.capture(user="I moved to Lisbon", operation_id="op-1")

@@ -57,7 +57,6 @@ class Domain:
     `read` takes the row and the memories that were in the prompt; `should_save` takes the verdict and `grounded`.
     """
 
-    kind: str
     read: Callable[[QueuedWork, Sequence[StoredMemory]], Material]
     should_save: Callable[[TriageVerdict, bool], bool]
 
@@ -206,7 +205,7 @@ def _save_item(verdict: TriageVerdict, _: bool) -> bool:
 
 
 DOMAINS: Final[Mapping[str, Domain]] = {
-    "conversation": Domain("conversation", _read_conversation, _save_conversation),
-    "email": Domain("email", _read_item, _save_item),
-    "calendar": Domain("calendar", _read_item, _save_item),
+    "conversation": Domain(_read_conversation, _save_conversation),
+    "email": Domain(_read_item, _save_item),
+    "calendar": Domain(_read_item, _save_item),
 }

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from perdure.errors import EmbeddingUnavailable, ModelUnavailable
+from perdure.errors import EmbeddingUnavailable, ModelFailed, ModelUnavailable
 from perdure.ingest.contradiction import Judge, Subject, extracted_entities, keys_to_share
 from perdure.ingest.domains import DOMAINS, Material, observed
 from perdure.ingest.drafts import Draft, prepare
@@ -25,6 +25,7 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, NewText, read_rows
 from perdure.store.queue import Queue, QueuedWork, enqueue
 from perdure.store.spaces import SpaceRow
+from perdure.text import has_letter_or_digit
 from perdure.types import Nothing, Outcome, StoredMemory, Trust
 
 SHIFT: Final = 9
@@ -59,6 +60,8 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
     if not domain.should_save(verdict, material.grounded) and not kept_before:
         why = f"salience {verdict.salience}" + ("" if verdict.save else ", not worth saving")
         return _nothing(space, work, why, verdict.salience, answer.made_by)
+    if not has_letter_or_digit(verdict.summary):
+        raise ModelFailed("The summary has no letter or digit.", answer=answer.text)
     excluding = (*(row.memory.id for row in kept_before), *_replaced(work))
     try:
         draft = material.draft(verdict, answer.made_by)
