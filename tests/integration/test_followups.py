@@ -92,6 +92,31 @@ async def test_an_upheaval_puts_what_was_known_in_a_new_light(
     assert {one.external_id for one in await judged.evidence(note.id)} == {str(one) for one in note.related_ids}
 
 
+async def test_erasing_a_memory_erases_what_was_concluded_from_it(judged: Space, chat: ChatServer) -> None:
+    saved = [
+        await judged.save(text, speaker="Ada") for text in ("Ada and Bob plan a wedding", "Ada and Bob look for a flat")
+    ]
+    await tell(judged, chat, EVENT, salience=9, paradigm_shift=True)
+    await judged.drain()
+    (note,) = await judged.list(memory_type="transition")
+    assert isinstance(saved[0], Stored)
+    receipt = await judged.forget(saved[0].ids[0])
+    assert set(receipt.ids) == {saved[0].ids[0], note.id}
+    left = await judged.list()
+    assert {memory.summary for memory in left} == {"Ada and Bob look for a flat", EVENT}
+    assert all(memory.related_ids == () for memory in left)
+
+
+async def test_erasing_a_conclusion_leaves_what_it_rests_on(judged: Space, chat: ChatServer) -> None:
+    for text in ("Ada and Bob plan a wedding", "Ada and Bob look for a flat"):
+        await judged.save(text, speaker="Ada")
+    await tell(judged, chat, EVENT, salience=9, paradigm_shift=True)
+    await judged.drain()
+    (note,) = await judged.list(memory_type="transition")
+    assert (await judged.forget(note.id)).ids == (note.id,)
+    assert len(await judged.list()) == 3
+
+
 async def test_an_upheaval_that_touches_fewer_than_two_memories_is_not_written_about(
     judged: Space, chat: ChatServer
 ) -> None:
@@ -150,7 +175,7 @@ async def test_a_memory_outdated_while_it_was_asked_about_is_left_alone(
         chat.answer(site, outdate)
         await judged.save(EVENT, speaker="Ada")
     else:
-        await tell(judged, chat, EVENT, salience=9, paradigm_shift=True)
+        await tell(judged, chat, EVENT, salience=9, paradigm_shift=site == "transition")
         chat.answer(site, outdate)
     report = await judged.drain()
     assert (report.failed, report.waiting) == (0, 0)

@@ -17,6 +17,7 @@ from perdure.ingest.contradiction import CONTRADICTION_DISTANCE, NEAREST, said_b
 from perdure.ingest.drafts import Draft, prepare
 from perdure.ingest.keys import named_speaker
 from perdure.ingest.saved import check_stored
+from perdure.ingest.saving import MEMORY
 from perdure.ingest.work import Ready
 from perdure.ingest.writing import write_texts
 from perdure.llm import Ledger, render
@@ -119,7 +120,7 @@ async def handle_transition(resources: Resources, space: SpaceRow, work: QueuedW
         language=event.language,
         evidence=tuple(
             Evidence(
-                "memory",
+                MEMORY,
                 str(row.memory.id),
                 row.memory.speaker,
                 row.memory.source_date,
