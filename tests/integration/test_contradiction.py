@@ -123,6 +123,21 @@ async def test_the_user_overturns_what_a_stranger_said(judged: Space, chat: Chat
     assert await live(judged) == ["The flight leaves at 8 from gate number 3"]
 
 
+async def test_the_users_own_word_takes_the_place_of_the_same_in_a_mail_with_all_that_was_known(
+    judged: Space, chat: ChatServer
+) -> None:
+    chat.answer("triage", lambda request: {"tags": ["travel"], "salience": 8} if request.data("item") else None)
+    await hand_in(judged, "email", "The flight leaves at 9 from gate number 3")
+    await judged.drain()
+    chat.answer("triage", {"tags": ["Lisbon"], "salience": 6})
+    chat.answer("contradiction", {"verdict": "DUPLICATE"})
+    await say(judged, "From gate number 3 the flight leaves at 9", operation_id="op-1")
+    (memory,) = await judged.list(tags=["travel"])
+    assert (memory.trust, memory.tags) == ("user", ("Lisbon", "travel"))
+    assert memory.salience >= 8
+    assert [item.kind for item in await judged.evidence(memory.id)] == ["email", "exchange"]
+
+
 async def test_what_is_told_in_private_does_not_overturn_what_the_space_knows(judged: Space, chat: ChatServer) -> None:
     await say(judged, "The surprise party for Ada is on Friday evening")
     chat.answer("contradiction", {"verdict": "UPDATES"})

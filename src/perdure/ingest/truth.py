@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from perdure.ingest.contradiction import Judge, Judged
+from perdure.ingest.keys import facets_of
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
-from perdure.rules.verdicts import Plan, Side, plan
+from perdure.rules.verdicts import DUPLICATE, Plan, Side, plan
 from perdure.store.changes import flag_conflict, merge_into, supersede
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import MemoryRow, NewText, read_rows
+from perdure.store.memories import MemoryRow, NewText, read_evidence, read_rows
 from perdure.store.spaces import SpaceRow
+from perdure.text import fold
 from perdure.types import Merged, Outcome, Stored, Superseded
 
 NOT_STORED_YET: Final = 2**63 - 1
@@ -53,10 +55,35 @@ async def write_judged(
         await merge_into(tx, by_id[found.merge_into].candidate.rows, text)
         first, survivor = Merged(found.merge_into), found.merge_into
     else:
-        (first,) = await write_texts(tx, resources, space, [text])
+        same = [by_id[old] for old in found.superseded if by_id[old].verdict == DUPLICATE]
+        (first,) = await write_texts(tx, resources, space, [await _united(tx, text, same)])
         ids, survivor = (first.ids, first.ids[0]) if isinstance(first, Stored) else ((), first.id)
     outdated = await carry_out(tx, space, found, survivor, by_id, by=by)
     return Kept((first, *outdated), ids, survivor, found.superseded_by is None)
+
+
+async def _united(tx: SpaceTransaction, text: NewText, same: Sequence[Judged]) -> NewText:
+    """The text with tags, evidence and the greater salience of those that say the same and whose place it takes."""
+    if not same:
+        return text
+    olds = [one.candidate.rows[0].memory for one in same]
+    tags: dict[str, str] = {}
+    for tag in (*text.chunks[0].tags, *(tag for old in olds for tag in old.tags)):
+        tags.setdefault(fold(tag), tag)
+    evidence = [item for old in olds for item in await read_evidence(tx, old.id)]
+    salience = max(text.chunks[0].salience, *(old.salience for old in olds))
+    return NewText(
+        tuple(
+            replace(
+                chunk,
+                tags=tuple(tags.values()),
+                facets=facets_of(tags.values(), chunk.source, chunk.speaker, chunk.metadata),
+                salience=salience,
+                evidence=(*evidence, *chunk.evidence),
+            )
+            for chunk in text.chunks
+        )
+    )
 
 
 async def carry_out(
