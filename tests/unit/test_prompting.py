@@ -20,6 +20,8 @@ PUBLISHED = {
     "distillation": (1, "ffc1db72d13a"),
     "entities": (1, "0bb7e2dbb349"),
     "quality": (1, "38fd091924a0"),
+    "rerank": (1, "fe6119f84141"),
+    "rewrite": (1, "4067cb58c7e0"),
     "transition": (1, "28514544ca24"),
     "triage_calendar": (1, "3b822ee39de8"),
     "triage_conversation": (1, "aad56fd04d8c"),
