@@ -151,6 +151,11 @@ def require_year(value: object, field: str, year: int) -> None:
         raise InvalidInput(field, value, f"its year has to lie between {FIRST_YEAR} and {LAST_YEAR}")
 
 
+def optional_as_of(value: object, zone: str = "UTC") -> datetime | None:
+    """The moment that a question about the past is about; a bare date is the end of that day in `zone`."""
+    return None if value is None else require_time(_day_after(value, "as_of"), "as_of", zone)
+
+
 def optional_time(value: object, field: str, zone: str = "UTC") -> datetime | None:
     return None if value is None else require_time(value, field, zone)
 
@@ -223,7 +228,7 @@ def require_filters(zone: str = "UTC", **given: Unpack[FilterArguments]) -> Filt
         if isinstance(item, Mapping | list):
             raise InvalidInput(f"metadata.{key}", item, "a filter compares texts, numbers, true, false and null only")
     first = optional_time(given.get("since"), "since", zone)
-    end = None if until is None else require_time(_day_after(until), "until", zone)
+    end = None if until is None else require_time(_day_after(until, "until"), "until", zone)
     if first is not None and end is not None and first >= end:
         raise InvalidInput("since", given.get("since"), f"it has to be before until ({until})")
     return Filters(
@@ -243,8 +248,8 @@ def _can_be_seen(name: str) -> bool:
     return (bool(name) and name.isascii()) or bool(fold(name).strip())
 
 
-def _day_after(value: object) -> object:
-    moment = _parse(value, "until")
+def _day_after(value: object, field: str) -> object:
+    moment = _parse(value, field)
     within = FIRST_YEAR <= moment.year <= LAST_YEAR
     return moment if isinstance(moment, datetime) or not within else moment + timedelta(days=1)
 

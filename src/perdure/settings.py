@@ -91,6 +91,8 @@ class Settings(BaseSettings):
     recall_limit: int = Field(default=3, ge=1, le=20)
     """Memories injected per turn (mission: 3)."""
     search_limit: int = Field(default=10, ge=1, le=100)
+    search_deadline_s: float = Field(default=10.0, gt=0, le=300)
+    """One deadline for all of a search, its language model included."""
 
     heartbeat_interval_s: float = Field(default=300.0, gt=0, le=86400)
     """The worker's tick (mission: 5 min)."""

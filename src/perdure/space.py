@@ -26,6 +26,7 @@ from perdure.types import Evidence, MemoryType, Nothing, Outcome, Recall, Search
 T = TypeVar("T")
 MAX_HISTORY = 1000
 MAX_DEADLINE_S = 60
+MAX_SEARCH_DEADLINE_S = 300
 
 
 class Space(SpaceIntake):
@@ -212,37 +213,50 @@ class Space(SpaceIntake):
         limit: int | None = None,
         profile: str | None = None,
         exact: bool = False,
+        plain: bool = False,
+        as_of: datetime | str | None = None,
+        deadline_s: float | None = None,
         **filters: Unpack[FilterArguments],
     ) -> SearchResult:
-        """The best memories for a query, by meaning and by words, best first.
+        """The best memories for a query, by meaning and by words, best first. Writes nothing about memories.
+
+        With a small model (subagent) the query is also asked in up to 3 other ways, and what was found is put in order
+        by it; docs/recall.md tells how.
 
         Args:
             query: what to look for.
             limit: 1..100 (setting `search_limit`, mission: 10).
             filters: see `door.FilterArguments`.
             profile: `default` or `seed`. exact: scan every memory instead of using indexes (the oracle).
+            plain: ask no language model.
+            as_of: answer with what was live at this time; a bare date is the end of that day in the space's zone.
+            deadline_s: seconds for everything, above 0 up to 300 (setting `search_deadline_s`).
 
         Returns:
-            Hits with the contribution of each term of the formula, and the arms that brought them.
+            Hits with the contribution of each term of the formula, and the arms that brought them; `degraded` names
+            what had to be done without (rewrite, embedding, rerank, history).
+
+        Raises:
+            InvalidInput, FamilyMismatch. DatabaseUnavailable: it did not answer in time.
         """
         text = require_text(query, "query")
         most = self._resources.settings.search_limit if limit is None else door.require_number(limit, "limit", 1, 100)
         ranking = recall.require_profile(profile)
         every = door.require_flag(exact, "exact")
-        space = await self._memory.find_space(self.name)
-        wanted = door.require_filters(space.time_zone if space else "UTC", **filters)
-        if space is None:
-            return SearchResult(text, (), (), {}, "exact")
-        return await recall.search(
-            self._resources,
-            space,
-            text,
-            audience=self.audience,
-            filters=wanted,
-            limit=most,
-            profile=ranking,
-            exact=every,
+        alone = door.require_flag(plain, "plain")
+        seconds = (
+            self._resources.settings.search_deadline_s
+            if deadline_s is None
+            else door.require_seconds(deadline_s, "deadline_s", MAX_SEARCH_DEADLINE_S)
         )
+        space = await self._memory.find_space(self.name)
+        zone = space.time_zone if space else "UTC"
+        wanted = door.require_filters(zone, **filters)
+        then = door.optional_as_of(as_of, zone)
+        if space is None:
+            return SearchResult(text, (), (), {}, "exact", (text,), as_of=then)
+        sought = recall.Sought(self.audience, wanted, most, ranking, exact=every, plain=alone, as_of=then)
+        return await recall.search(self._resources, space, text, sought, deadline_s=seconds)
 
     async def get(self, memory_id: int) -> StoredMemory:
         """One memory. Raises NotFound if it is not there for this audience."""

@@ -111,7 +111,8 @@ class Hit:
 
     `score` is the negated ranking formula: higher is better. `terms` holds what each term of the formula contributed
     to the rank (lower is better there); `arms` names the candidate arms that brought it; `similarity` is the family's
-    calibrated similarity, 0 for unrelated and 1 for identical.
+    calibrated similarity, 0 for unrelated and 1 for identical. `query` is the one of a search's queries that it answers
+    best; `led_by` the hit whose entity (`shared`) led to it, where no query did.
     """
 
     memory: StoredMemory
@@ -121,6 +122,9 @@ class Hit:
     arms: tuple[str, ...]
     matched: tuple[str, ...] = ()
     entity_match: bool = False
+    query: str | None = None
+    led_by: int | None = None
+    shared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +161,20 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits of a search, best first; `degraded` names what could not be done."""
+    """Hits of a search, best first: by score, or with `reranked` as the model put them.
+
+    `degraded` names what could not be done: rewrite, embedding, rerank, history. `queries` are all that were asked, the
+    caller's own first.
+    """
 
     query: str
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...]
     timings_ms: Mapping[str, float]
     path: Literal["exact", "index"]
+    queries: tuple[str, ...] = ()
+    reranked: bool = False
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -278,7 +278,7 @@ async def test_a_merged_long_text_is_merged_in_all_its_chunks(space: Space) -> N
         chunk = await space.get(memory_id)
         assert (chunk.tags, chunk.salience) == (("river", "road"), 8)
         assert len(await space.evidence(memory_id)) == 2
-    assert {hit.memory.id for hit in (await space.search("river", tags=["road"], limit=100)).hits} == set(first.ids)
+    assert {memory.id for memory in await space.list(tags=["road"], limit=100)} == set(first.ids)
 
 
 async def test_an_update_that_keeps_the_words_needs_no_embedder(space: Space, embedder: HashedEmbedder) -> None:

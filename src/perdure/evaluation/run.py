@@ -29,7 +29,7 @@ class EvaluatedSpace(Protocol):
     """What a measurement needs of a `Space`."""
 
     async def import_messages(self, messages: Sequence[Message], *, source: str) -> BatchReport: ...
-    async def search(self, query: str, *, limit: int, profile: str) -> SearchResult: ...
+    async def search(self, query: str, *, limit: int, profile: str, plain: bool) -> SearchResult: ...
 
 
 class EvaluatedMemory(Protocol):
@@ -153,7 +153,7 @@ class _Asking:
 
         Raises EmbeddingUnavailable when there was no vector to search with, InvalidInput for a question without words.
         """
-        found = await self._space.search(question.text, limit=DEPTH, profile=self._profile.name)
+        found = await self._space.search(question.text, limit=DEPTH, profile=self._profile.name, plain=True)
         if found.degraded:
             hint = "Run the same command again: it goes on with this question."
             raise EmbeddingUnavailable(f"A question could not be embedded: {found.degraded[0]}", hint=hint)

@@ -13,8 +13,9 @@ from datetime import datetime
 from perdure.embedding import Embedder, Matrix
 from perdure.ingest.keys import entity_keys_of, extra_terms, facets_of, named_speaker
 from perdure.store.memories import NewMemory, NewText
+from perdure.store.postings import Postings
 from perdure.text import analyse, chunks, fold, is_question
-from perdure.types import Evidence, MemoryType, Trust
+from perdure.types import Evidence, MemoryType, StoredMemory, Trust
 
 HASH_BYTES = 16
 
@@ -39,6 +40,36 @@ class Draft:
     pinned: bool = False
     evidence: tuple[Evidence, ...] = ()
     made_by: str | None = None
+
+
+def draft_of(memory: StoredMemory) -> Draft:
+    """A memory as if it were to be kept anew."""
+    return Draft(
+        text=memory.summary,
+        source=memory.source,
+        trust=memory.trust,
+        source_date=memory.source_date,
+        memory_type=memory.memory_type,
+        salience=memory.salience,
+        tags=memory.tags,
+        entities=memory.entities,
+        speaker=memory.speaker,
+        audience=memory.audience,
+        conversation_id=memory.conversation_id,
+        language=memory.language,
+        metadata=memory.metadata,
+        pinned=memory.pinned,
+    )
+
+
+def read_again(memory: StoredMemory) -> tuple[Postings, str]:
+    """What a memory's words would be found by, and what would be embedded of them; for words that are no longer stored.
+
+    It is one chunk: no memory is longer.
+    """
+    draft = draft_of(memory)
+    chunk = chunk_of(draft, memory.summary, None, whole=False, last=True)
+    return chunk.postings(memory.id), document_text(draft, memory.summary)
 
 
 def content_hash(text: str, speaker: str | None) -> bytes:

@@ -9,7 +9,7 @@ from datetime import datetime
 from perdure.embedding import Matrix
 from perdure.errors import Conflict, InvalidInput, NotFound
 from perdure.ingest.capture import first_outcome, require_first_outcome
-from perdure.ingest.drafts import Draft, chunk_of, content_hash, prepare
+from perdure.ingest.drafts import Draft, chunk_of, content_hash, draft_of, prepare
 from perdure.ingest.keys import stored_postings
 from perdure.ingest.outcomes import outcome_to_data
 from perdure.ingest.writing import write_texts
@@ -259,21 +259,5 @@ async def _require_no_twin(tx: SpaceTransaction, memory_id: int, draft: Draft) -
 
 
 def _changed(memory: StoredMemory, changes: Changes) -> Draft:
-    draft = Draft(
-        text=memory.summary,
-        source=memory.source,
-        trust=memory.trust,
-        source_date=memory.source_date,
-        memory_type=memory.memory_type,
-        salience=memory.salience,
-        tags=memory.tags,
-        entities=memory.entities,
-        speaker=memory.speaker,
-        audience=memory.audience,
-        conversation_id=memory.conversation_id,
-        language=memory.language,
-        metadata=memory.metadata,
-        pinned=memory.pinned,
-    )
     given = {name: getattr(changes, name) for name in Changes.__dataclass_fields__}
-    return replace(draft, **{name: value for name, value in given.items() if value is not None})
+    return replace(draft_of(memory), **{name: value for name, value in given.items() if value is not None})

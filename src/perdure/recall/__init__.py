@@ -2,6 +2,6 @@
 
 from perdure.recall.prefetch import prefetch, read_history
 from perdure.recall.retrieval import require_profile
-from perdure.recall.search import search
+from perdure.recall.search import Sought, search
 
-__all__ = ["prefetch", "read_history", "require_profile", "search"]
+__all__ = ["Sought", "prefetch", "read_history", "require_profile", "search"]

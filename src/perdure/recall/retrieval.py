@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 
@@ -12,11 +13,12 @@ from perdure.resources import Resources, calibration_of
 from perdure.rules.profiles import PROFILES
 from perdure.rules.ranking import RankingProfile
 from perdure.store.database import SpaceTransaction
+from perdure.store.families import StoredFamily
 from perdure.store.memories import read_rows
-from perdure.store.ranking import Ranked, RankQuery, rank
+from perdure.store.ranking import Ranked, RankedRow, RankQuery, rank
 from perdure.store.spaces import SpaceRow
 from perdure.text import entity_keys, query_terms
-from perdure.types import Filters, Hit
+from perdure.types import Filters, Hit, StoredMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,10 @@ async def retrieve(
     limit: int,
     profile: RankingProfile,
     exact: bool = False,
+    as_of: datetime | None = None,
 ) -> tuple[list[Hit], Ranked]:
-    """Ranks, and reads the rows of what was found; best first."""
-    calibration = await calibration_of(tx, resources, space)
-    family = resources.family
-    if calibration is not None:
-        family = replace(family, unrelated_similarity=calibration.query_mean)
+    """Ranks, and reads the rows of what was found; best first. Hit and ranked row of a memory have the same place."""
+    calibration, family = await family_as_measured(tx, resources, space)
     ranked = await rank(
         tx,
         RankQuery(
@@ -81,19 +81,34 @@ async def retrieve(
             filters=filters,
             limit=limit,
             exact=exact,
+            as_of=as_of,
         ),
     )
     rows = await read_rows(tx, space.name, [row.memory_id for row in ranked.rows])
-    hits = [
-        Hit(
-            memory=rows[row.memory_id].memory,
-            score=-row.rank,
-            similarity=calibrated(calibration, row.similarity),
-            terms=row.contributions,
-            arms=row.arms,
-            matched=row.matched_terms,
-            entity_match=row.entity_match,
-        )
-        for row in ranked.rows
-    ]
+    hits = [hit_of(rows[row.memory_id].memory, row, calibration, query=asked.text) for row in ranked.rows]
     return hits, ranked
+
+
+async def family_as_measured(
+    tx: SpaceTransaction, resources: Resources, space: SpaceRow
+) -> tuple[Calibration | None, StoredFamily]:
+    """The calibration of the space's embeddings, and the family with what it says of unrelated texts."""
+    calibration = await calibration_of(tx, resources, space)
+    family = resources.family
+    if calibration is not None:
+        family = replace(family, unrelated_similarity=calibration.query_mean)
+    return calibration, family
+
+
+def hit_of(memory: StoredMemory, row: RankedRow, calibration: Calibration | None, *, query: str | None = None) -> Hit:
+    """A ranked row as a caller sees it; `query` is what brought it."""
+    return Hit(
+        memory=memory,
+        score=-row.rank,
+        similarity=calibrated(calibration, row.similarity),
+        terms=row.contributions,
+        arms=row.arms,
+        matched=row.matched_terms,
+        entity_match=row.entity_match,
+        query=query,
+    )

@@ -144,7 +144,10 @@ SET_CONFLICTS: Final = """
 
 
 async def write_history(tx: SpaceTransaction, row: MemoryRow, action: str, changed_by: str, reason: str = "") -> None:
-    """Keeps what a memory was until now: its words, and all else of it that can change."""
+    """Keeps what a memory was until now: its words, all else of it that can change, and what a purge would take.
+
+    Who may see it stands there, too: a question about the past is asked by somebody.
+    """
     memory = row.memory
     state = {
         "memory_type": memory.memory_type,
@@ -160,6 +163,16 @@ async def write_history(tx: SpaceTransaction, row: MemoryRow, action: str, chang
         "superseded_by": memory.superseded_by,
         "superseded_at": memory.superseded_at.isoformat() if memory.superseded_at else None,
         "superseded_reason": memory.superseded_reason,
+        "source": memory.source,
+        "trust": memory.trust,
+        "speaker": memory.speaker,
+        "audience": memory.audience,
+        "conversation_id": memory.conversation_id,
+        "language": memory.language,
+        "created_at": memory.created_at.isoformat(),
+        "source_date": memory.source_date.isoformat(),
+        "chunk_of": memory.chunk_of,
+        "chunk_no": memory.chunk_no,
     }
     await tx.execute(
         INSERT_HISTORY,

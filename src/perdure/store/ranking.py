@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -67,6 +68,8 @@ class RankQuery:
         filters: what may be returned.
         limit: how many rows, 1..100.
         exact: True for the oracle, a plain ORDER BY over all visible rows.
+        as_of: ranks what was live at this time and has not changed since (`store.as_of` has the rest), as old as it was
+            then; always without an index.
     """
 
     family: StoredFamily
@@ -78,6 +81,7 @@ class RankQuery:
     filters: Filters
     limit: int
     exact: bool = False
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,41 +116,9 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
 
     Raises InvalidInput for a vector of the wrong length, not finite or zero, and for a limit outside 1..100.
     """
-    vector = _checked(query)
-    facets = facets_of(query.filters)
-    await tx.execute(BY_INDEX_ONLY)
-    counts = await read_counts(
-        tx,
-        terms=query.terms,
-        entity_keys=query.entity_keys,
-        filters=query.filters,
-        audience=query.audience,
-        facets=facets,
-    )
+    ready = await _prepare(tx, query)
+    counts, idfs, total, params, slots = ready.counts, ready.idfs, ready.total, ready.params, ready.slots
     path = choose_path(query, counts)
-    idfs = {term: idf(counts.of_terms.get(term, 0), counts.memories, query.profile.bm25) for term in query.terms}
-    total = sum(idfs.values()) or 1.0
-    params: dict[str, object] = {
-        "vector": None if vector is None else HalfVector(vector),
-        "distance_scale": distance_scale(query.profile, query.family),
-        "terms": list(query.terms),
-        "weights": [idfs[term] / total for term in query.terms],
-        "term_count": float(max(1, len(query.terms))),
-        "average_length": counts.average_length or 1.0,
-        "tsquery": tsquery(query.terms),
-        "entity_keys": list(query.entity_keys),
-        **filter_params(query.filters, query.audience, facets),
-    }
-    slots = Slots(
-        family=query.family,
-        profile=query.profile,
-        has_vector=vector is not None,
-        has_terms=bool(query.terms),
-        has_entities=bool(query.entity_keys),
-        limit=query.limit,
-        dense_rows=dense_rows(counts.memories, query.limit),
-        asked=conditions_of(query.filters, query.audience, facets),
-    )
     if path == "exact":
         # A conversation reaches beyond what a filter leaves: in a large space only the best are seen in their turns.
         by_itself = query.profile.turns is None or (counts.memories > EXACT_ROWS and not query.exact)
@@ -165,8 +137,8 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
             "slack": slack(query.profile, sum(common.values())),
             **_common_params(common),
         }
-        if vector is not None:
-            params["sketch"] = sketches(vector[None])[0]
+        if ready.vector is not None:
+            params["sketch"] = sketches(ready.vector[None])[0]
         slots = replace(
             slots,
             rare_terms=bool(rare_terms),
@@ -179,6 +151,73 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
         rows = await _by_index(tx, slots, params)
         if _missed(rows):
             rows = await _by_index(tx, replace(slots, dense_rows=SECOND_DENSE_ROWS), params)
+    return _ranked(rows, path, counts)
+
+
+async def rank_these(tx: SpaceTransaction, query: RankQuery, ids: Sequence[int]) -> Ranked:
+    """The same for rows that were found otherwise, each by itself: what turns lend each other isn't added.
+
+    The audience and the filters of the query are not asked for again: the caller looked for nothing else.
+    """
+    ready = await _prepare(tx, query)
+    alone = replace(ready.slots, profile=replace(query.profile, turns=None))
+    rows = await tx.fetch_all(chosen_statement(alone), {**ready.params, "chosen": list(ids)}, prepare=False)
+    return _ranked(rows, "exact", ready.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A query with the counts of its space, and what its statements are made of and bound to."""
+
+    vector: npt.NDArray[np.float32] | None
+    counts: Counts
+    idfs: Mapping[str, float]
+    total: float
+    params: dict[str, object]
+    slots: Slots
+
+
+async def _prepare(tx: SpaceTransaction, query: RankQuery) -> _Ready:
+    vector = _checked(query)
+    facets = facets_of(query.filters)
+    await tx.execute(BY_INDEX_ONLY)
+    counts = await read_counts(
+        tx,
+        terms=query.terms,
+        entity_keys=query.entity_keys,
+        filters=query.filters,
+        audience=query.audience,
+        facets=facets,
+    )
+    idfs = {term: idf(counts.of_terms.get(term, 0), counts.memories, query.profile.bm25) for term in query.terms}
+    total = sum(idfs.values()) or 1.0
+    params: dict[str, object] = {
+        "vector": None if vector is None else HalfVector(vector),
+        "distance_scale": distance_scale(query.profile, query.family),
+        "terms": list(query.terms),
+        "weights": [idfs[term] / total for term in query.terms],
+        "term_count": float(max(1, len(query.terms))),
+        "average_length": counts.average_length or 1.0,
+        "tsquery": tsquery(query.terms),
+        "entity_keys": list(query.entity_keys),
+        **filter_params(query.filters, query.audience, facets, query.as_of),
+    }
+    if query.as_of is not None:
+        params["now"] = min(query.as_of, tx.now)
+    slots = Slots(
+        family=query.family,
+        profile=query.profile,
+        has_vector=vector is not None,
+        has_terms=bool(query.terms),
+        has_entities=bool(query.entity_keys),
+        limit=query.limit,
+        dense_rows=dense_rows(counts.memories, query.limit),
+        asked=conditions_of(query.filters, query.audience, facets, query.as_of),
+    )
+    return _Ready(vector, counts, idfs, total, params, slots)
+
+
+def _ranked(rows: Sequence[Mapping[str, Any]], path: Literal["exact", "index"], counts: Counts) -> Ranked:
     considered = rows[0]["candidates"] if rows else 0
     return Ranked(tuple(_row(row) for row in rows), path, considered, counts.memories, counts.of_terms)
 
@@ -205,7 +244,7 @@ def _missed(rows: Sequence[Mapping[str, Any]]) -> bool:
 
 def choose_path(query: RankQuery, counts: Counts) -> Literal["exact", "index"]:
     """Exact for small spaces, selective filters and families without an index; else by index."""
-    indexed = query.vector is None or query.family.index_name is not None
+    indexed = (query.vector is None or query.family.index_name is not None) and query.as_of is None
     return "index" if indexed and not query.exact and counts.selected > EXACT_ROWS else "exact"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from psycopg import sql
@@ -17,6 +18,13 @@ FACET: Final = """
             WHERE f.space_id = %(space_id)s AND f.key = {key} AND f.memory_id = m.memory_id)
 """
 
+# Known by then, and what it was then: whatever changed afterwards is answered from its history (`as_of`).
+UNCHANGED_SINCE: Final = """
+    least({table}.created_at, {table}.source_date) <= %(as_of)s::timestamptz
+    AND NOT EXISTS (SELECT 1 FROM memory_history h
+                    WHERE h.space_id = %(space_id)s AND h.memory_id = {table}.memory_id AND h.valid_to > %(as_of)s)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
@@ -28,9 +36,12 @@ class Conditions:
     since: bool
     until: bool
     facets: int
+    as_of: bool = False
 
 
-def conditions_of(filters: Filters, audience: str | None, facets: Sequence[str]) -> Conditions:
+def conditions_of(
+    filters: Filters, audience: str | None, facets: Sequence[str], as_of: datetime | None = None
+) -> Conditions:
     """The conditions of a query, as what its statements are kept under."""
     return Conditions(
         audience=audience is not None,
@@ -39,6 +50,7 @@ def conditions_of(filters: Filters, audience: str | None, facets: Sequence[str])
         since=filters.since is not None,
         until=filters.until is not None,
         facets=len(facets),
+        as_of=as_of is not None,
     )
 
 
@@ -54,9 +66,15 @@ def visible(asked: Conditions) -> sql.Composed:
 
 
 def live(asked: Conditions, alias: str) -> sql.Composed:
-    """Rows that count at all for this audience: not superseded, and not said to somebody else."""
+    """Rows that count at all for this audience: not superseded, and not said to somebody else.
+
+    Of a time in the past only rows that have not changed since.
+    """
     table = sql.Identifier(alias)
-    return sql.SQL("{}.superseded_at IS NULL AND {}").format(table, audience_condition(asked, alias))
+    conditions = [sql.SQL("{}.superseded_at IS NULL").format(table), audience_condition(asked, alias)]
+    if asked.as_of:
+        conditions.append(sql.SQL(UNCHANGED_SINCE).format(table=table))
+    return all_of(conditions)
 
 
 def audience_condition(asked: Conditions, alias: str) -> sql.Composed:
@@ -87,9 +105,12 @@ def facets_of(filters: Filters) -> tuple[str, ...]:
     return facet_keys(tags=filters.tags, source=filters.source, speaker=filters.speaker, metadata=filters.metadata)
 
 
-def filter_params(filters: Filters, audience: str | None, facets: Sequence[str]) -> dict[str, object]:
+def filter_params(
+    filters: Filters, audience: str | None, facets: Sequence[str], as_of: datetime | None = None
+) -> dict[str, object]:
     """The bound parameters of `visible`."""
     return {
+        "as_of": as_of,
         "audience": audience,
         "memory_type": None if filters.memory_type is None else filters.memory_type.value,
         "conversation_id": filters.conversation_id,
