@@ -153,7 +153,10 @@ def require_year(value: object, field: str, year: int) -> None:
 
 def optional_as_of(value: object, zone: str = "UTC") -> datetime | None:
     """The moment that a question about the past is about; a bare date is the end of that day in `zone`."""
-    return None if value is None else require_time(_day_after(value, "as_of"), "as_of", zone)
+    if value is None:
+        return None
+    moment = require_time(_day_after(value, "as_of"), "as_of", zone)
+    return moment if isinstance(_parse(value, "as_of"), datetime) else moment - timedelta(microseconds=1)
 
 
 def optional_time(value: object, field: str, zone: str = "UTC") -> datetime | None:
