@@ -32,6 +32,7 @@ from perdure.types import (
     Failed,
     FailedOperation,
     Filters,
+    GateReading,
     Hit,
     MemoryType,
     Merged,
@@ -47,6 +48,7 @@ from perdure.types import (
     StoredMemory,
     Superseded,
     Trust,
+    WhyNot,
 )
 
 if TYPE_CHECKING:
@@ -82,6 +84,7 @@ __all__ = [
     "FailedOperation",
     "FamilyMismatch",
     "Filters",
+    "GateReading",
     "Hit",
     "InvalidInput",
     "Memory",
@@ -107,6 +110,7 @@ __all__ = [
     "Superseded",
     "ToolResult",
     "Trust",
+    "WhyNot",
     "__version__",
 ]
 

@@ -21,7 +21,7 @@ from perdure.store.memories import list_ids, read_evidence, read_rows
 from perdure.store.spaces import SpaceRow
 from perdure.store.visibility import facets_of
 from perdure.text import mask, require_text
-from perdure.types import Evidence, MemoryType, Nothing, Outcome, Recall, SearchResult, StoredMemory, Trust
+from perdure.types import Evidence, MemoryType, Nothing, Outcome, Recall, SearchResult, StoredMemory, Trust, WhyNot
 
 T = TypeVar("T")
 MAX_HISTORY = 1000
@@ -257,6 +257,48 @@ class Space(SpaceIntake):
             return SearchResult(text, (), (), {}, "exact", (text,), as_of=then)
         sought = recall.Sought(self.audience, wanted, most, ranking, exact=every, plain=alone, as_of=then)
         return await recall.search(self._resources, space, text, sought, deadline_s=seconds)
+
+    async def why_not(
+        self,
+        memory_id: int,
+        message: str,
+        *,
+        history: Sequence[Mapping[str, object]] | None = (),
+        limit: int | None = None,
+        searched: bool = False,
+        **filters: Unpack[FilterArguments],
+    ) -> WhyNot:
+        """Where a memory fell out of `recall(message, history=history)`, or of `search(message, **filters)`.
+
+        The recall or search is carried out as always. Writes nothing about memories.
+
+        Args:
+            memory_id: the memory that was expected. message: what was said, or searched for.
+            history, limit: as for `recall`; `limit` as for `search` where that is meant.
+            searched: a search is meant, not a recall; filters mean one, too.
+
+        Returns:
+            A `WhyNot`: its `fate`, a sentence, its place by the formula and in each arm, both numbers of the gate, and
+            what came before it.
+
+        Raises:
+            InvalidInput, FamilyMismatch, EmbeddingUnavailable, EmbeddingFailed, DatabaseUnavailable.
+        """
+        wanted = door.require_id(memory_id)
+        text = require_text(message, "message")
+        a_search = door.require_flag(searched, "searched") or bool(filters)
+        settings = self._resources.settings
+        most = settings.search_limit if a_search else settings.recall_limit
+        if limit is not None:
+            most = door.require_number(limit, "limit", 1, 100 if a_search else 20)
+        earlier = recall.read_history(door.require_list(history, "history")[-MAX_HISTORY:])
+        space = await self._memory.find_space(self.name)
+        chosen = door.require_filters(space.time_zone if space else "UTC", **filters)
+        if space is None:
+            return WhyNot(wanted, text, "not_there", f"There is no space {self.name!r}.", limit=most)
+        sought = recall.Sought(self.audience, chosen, most) if a_search else None
+        asked = recall.Asked(wanted, text, earlier, self.audience, most, sought)
+        return await recall.why_not(self._resources, space, asked)
 
     async def get(self, memory_id: int) -> StoredMemory:
         """One memory. Raises NotFound if it is not there for this audience."""

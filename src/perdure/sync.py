@@ -130,6 +130,7 @@ class Space:
     drain = _blocking(AsyncSpace.drain)
     save = _blocking(AsyncSpace.save)
     search = _blocking(AsyncSpace.search)
+    why_not = _blocking(AsyncSpace.why_not)
     get = _blocking(AsyncSpace.get)
     evidence = _blocking(AsyncSpace.evidence)
     history = _blocking(AsyncSpace.history)

@@ -178,6 +178,67 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True)
+class GateReading:
+    """What the relevance gate sees of a memory: it passes with a cosine above `noise`, a rare word or a name.
+
+    `asks` is False for a turn that says nothing, which lets nothing pass.
+    """
+
+    cosine: float
+    noise: float
+    rare_words: tuple[str, ...]
+    name: bool
+    asks: bool
+
+
+Fate = Literal[
+    "returned",
+    "not_there",
+    "superseded",
+    "hidden",
+    "filtered",
+    "not_a_candidate",
+    "behind",
+    "repeated",
+    "below_the_gate",
+    "failed",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Where one memory fell out of a recall or a search, or that it didn't.
+
+    Attributes:
+        memory_id, query: what was asked about.
+        fate: where it fell out; `not_there` is also what somebody else's memory is.
+        detail: the same in a sentence, with what it rests on.
+        hit: the memory with each term of the formula; None where it never came that far.
+        place: where the formula puts it among the `visible` memories that could be returned, 1 being the first.
+        limit: how many were asked for.
+        arms: its place in what each arm of a large space looks for.
+        ahead: the memories that were returned, and their scores.
+        gate: what the relevance gate saw of it; only of a recall.
+        superseded_by: what took its place, if this audience may see that.
+        filters: the names of the filters that it doesn't fit.
+    """
+
+    memory_id: int
+    query: str
+    fate: Fate
+    detail: str
+    hit: Hit | None = None
+    place: int | None = None
+    visible: int | None = None
+    limit: int | None = None
+    arms: Mapping[str, int] = field(default_factory=dict)
+    ahead: tuple[tuple[int, float], ...] = ()
+    gate: GateReading | None = None
+    superseded_by: int | None = None
+    filters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
     """The text is now in these memories, one per chunk, readable by every connection."""
 

@@ -65,6 +65,9 @@ def hit_data(hit: Hit) -> Data:
         "matched": list(hit.matched),
         "entity_match": hit.entity_match,
         "terms": dict(hit.terms),
+        "query": hit.query,
+        "led_by": optional_id(hit.led_by),
+        "shared": list(hit.shared),
     }
 
 

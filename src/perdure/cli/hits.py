@@ -21,6 +21,8 @@ ARMS: Final = {
     "entity": "names",
     "prior": "weight and age",
     "turns": "what was said beside it",
+    "hop": "a name that another hit has, too",
+    "history": "its history",
 }
 """What brought a memory in front of the formula, in words."""
 _WORD: Final = re.compile(r"[^\W_]+(?:['’+#.-]*[^\W_]+|[+#]+)*")
@@ -39,6 +41,8 @@ def why(hit: Hit, query: str = "") -> str:
         reasons.append(f"words {', '.join(_spelled(hit.matched, query))}")
     if hit.entity_match:
         reasons.append("a name")
+    if hit.led_by is not None:
+        reasons.append(f"{', '.join(hit.shared)} as in #{hit.led_by}")
     return " · ".join(reasons) or "weight and age alone"
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perdure.cli.as_data import hit_data, pending_data
+from perdure.cli.as_data import hit_data, optional_moment, pending_data
 from perdure.cli.call import Call, argument_or_stdin, audience_option, common
 from perdure.cli.called import as_called
 from perdure.cli.drain import tell_waiting
 from perdure.cli.failing import FAILED
 from perdure.cli.filters import filters as filter_options
 from perdure.cli.hits import show_hit
+from perdure.cli.missed import tell_why_not
 from perdure.cli.printing import Screen, local, tell
 from perdure.errors import InvalidInput
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 )
 @click.option("--limit", type=int, help="Memories at most, 1 to 20. [default: PERDURE_RECALL_LIMIT, 3]")
 @click.option("--explain", is_flag=True, help="Show each term of the ranking formula.")
+@click.option("--why-not", metavar="ID", help="Show where this memory fell out.")
 @audience_option
 @common
 def recall(
@@ -44,11 +46,14 @@ def recall(
     history_file: Path | None,
     limit: int | None,
     explain: bool,
+    why_not: str | None,
     audience: str | None,
 ) -> int:
     """Show the memories that would be put into the prompt for MESSAGE; `-` reads it from stdin. Often that is none."""
     text = argument_or_stdin(message, "message")
     history = [] if history_file is None else read_history(history_file)
+    if why_not is not None:
+        return tell_why_not(call, why_not, text, audience, history=history, limit=limit)
 
     async def work(memory: Memory) -> tuple[Recall, Hit | None]:
         await tell_waiting(call, memory)
@@ -56,7 +61,7 @@ def recall(
         found = await space.recall(text, history=history, limit=limit)
         if not explain or found.memories or found.degraded:
             return found, None
-        return found, next(iter((await space.search(text, limit=1)).hits), None)
+        return found, next(iter((await space.search(text, limit=1, plain=True)).hits), None)
 
     found, nearest = call.run(work, warm=True)
     document: dict[str, object] = {
@@ -94,7 +99,10 @@ def recall(
 @click.option("--limit", type=int, help="Hits at most, 1 to 100. [default: PERDURE_SEARCH_LIMIT, 10]")
 @click.option("--profile", metavar="NAME", help="Ranking profile: default, seed. [default: PERDURE_RANKING_PROFILE]")
 @click.option("--exact", is_flag=True, help="Scan every memory instead of using indexes.")
+@click.option("--plain", is_flag=True, help="Ask no language model.")
+@click.option("--as-of", metavar="TIME", help="What was live at this time; a bare date is the end of that day.")
 @click.option("--explain", is_flag=True, help="Show each term of the ranking formula.")
+@click.option("--why-not", metavar="ID", help="Show where this memory fell out.")
 @audience_option
 @common
 def search(
@@ -105,16 +113,22 @@ def search(
     limit: int | None,
     profile: str | None,
     exact: bool,
+    plain: bool,
+    as_of: str | None,
     explain: bool,
+    why_not: str | None,
     audience: str | None,
 ) -> int:
     """Search memories by meaning and by words; `-` reads QUERY from stdin."""
     text = argument_or_stdin(query, "query")
+    if why_not is not None:
+        given = {name: value for name, value in filters.items() if value is not None}
+        return tell_why_not(call, why_not, text, audience, limit=limit, searched=True, **given)
 
     async def work(memory: Memory) -> SearchResult:
         await tell_waiting(call, memory)
         space = call.space(memory, audience)
-        return await space.search(text, limit=limit, profile=profile, exact=exact, **filters)
+        return await space.search(text, limit=limit, profile=profile, exact=exact, plain=plain, as_of=as_of, **filters)
 
     found = call.run(work, warm=True)
     document: dict[str, object] = {
@@ -123,12 +137,17 @@ def search(
         "hits": [hit_data(hit) for hit in found.hits],
         "degraded": list(found.degraded),
         "path": found.path,
+        "queries": list(found.queries),
+        "reranked": found.reranked,
+        "as_of": optional_moment(found.as_of),
         "timings_ms": dict(found.timings_ms),
     }
 
     def show(screen: Screen) -> None:
+        for other in found.queries[1:]:
+            screen.line((f"also asked: {other}", "dim"))
         for hit in found.hits:
-            show_hit(screen, hit, text, explain=explain)
+            show_hit(screen, hit, hit.query or text, explain=explain)
         if not found.hits:
             screen.line(f"Nothing found in space {call.space_name}.")
         screen.line((_summary(len(found.hits), "found", found.timings_ms), "dim"))

@@ -3,5 +3,6 @@
 from perdure.recall.prefetch import prefetch, read_history
 from perdure.recall.retrieval import require_profile
 from perdure.recall.search import Sought, search
+from perdure.recall.why_not import Asked, why_not
 
-__all__ = ["Sought", "prefetch", "read_history", "require_profile", "search"]
+__all__ = ["Asked", "Sought", "prefetch", "read_history", "require_profile", "search", "why_not"]

@@ -116,7 +116,7 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
 
     Raises InvalidInput for a vector of the wrong length, not finite or zero, and for a limit outside 1..100.
     """
-    ready = await _prepare(tx, query)
+    ready = await prepare(tx, query)
     counts, idfs, total, params, slots = ready.counts, ready.idfs, ready.total, ready.params, ready.slots
     path = choose_path(query, counts)
     if path == "exact":
@@ -159,14 +159,21 @@ async def rank_these(tx: SpaceTransaction, query: RankQuery, ids: Sequence[int])
 
     The audience and the filters of the query are not asked for again: the caller looked for nothing else.
     """
-    ready = await _prepare(tx, query)
+    ready = await prepare(tx, query)
     alone = replace(ready.slots, profile=replace(query.profile, turns=None))
     rows = await tx.fetch_all(chosen_statement(alone), {**ready.params, "chosen": list(ids)}, prepare=False)
     return _ranked(rows, "exact", ready.counts)
 
 
+async def rank_one(tx: SpaceTransaction, query: RankQuery, memory_id: int) -> RankedRow | None:
+    """What the formula gives one memory, with what the turns around it lend it; None if the query may not return it."""
+    ready = await prepare(tx, replace(query, limit=MAX_LIMIT))
+    found = await tx.fetch_all(chosen_statement(ready.slots), {**ready.params, "chosen": [memory_id]}, prepare=False)
+    return next((_row(row) for row in found if row["memory_id"] == memory_id), None)
+
+
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class Ready:
     """A query with the counts of its space, and what its statements are made of and bound to."""
 
     vector: npt.NDArray[np.float32] | None
@@ -177,7 +184,8 @@ class _Ready:
     slots: Slots
 
 
-async def _prepare(tx: SpaceTransaction, query: RankQuery) -> _Ready:
+async def prepare(tx: SpaceTransaction, query: RankQuery) -> Ready:
+    """Reads the counts that a ranking needs. Raises InvalidInput as `rank` does."""
     vector = _checked(query)
     facets = facets_of(query.filters)
     await tx.execute(BY_INDEX_ONLY)
@@ -214,7 +222,7 @@ async def _prepare(tx: SpaceTransaction, query: RankQuery) -> _Ready:
         dense_rows=dense_rows(counts.memories, query.limit),
         asked=conditions_of(query.filters, query.audience, facets, query.as_of),
     )
-    return _Ready(vector, counts, idfs, total, params, slots)
+    return Ready(vector, counts, idfs, total, params, slots)
 
 
 def _ranked(rows: Sequence[Mapping[str, Any]], path: Literal["exact", "index"], counts: Counts) -> Ranked:

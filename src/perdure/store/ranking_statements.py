@@ -9,7 +9,7 @@ from psycopg import sql
 
 from perdure.rules.ranking import TextTerm
 from perdure.store.candidates import TURNS_ARM, Slots, candidates, distance, probe_entity
-from perdure.store.ranking_sql import double, kept, posting_score, ranking_order_by, state_signals, terms
+from perdure.store.ranking_sql import double, kept, posting_score, prior, ranking_order_by, state_signals, terms
 from perdure.store.turns_sql import in_turn, strips
 from perdure.store.visibility import live, visible
 
@@ -42,11 +42,30 @@ EXACT: Final = """
         OFFSET 0
     )
     {in_turn}
+    {answer}
+"""
+
+BEST: Final = """
     SELECT s.memory_id, s.distance, s.text, {matched} AS matched, s.entity, s.arms, {terms}, {rank} AS rank,
         {considered} AS candidates, {reach} AS reach
     FROM signals s
     ORDER BY {rank}, s.memory_id DESC
     LIMIT {limit}
+"""
+
+# Where one memory stands among all that the query may return: by the formula, and by each part of it that an arm
+# looks for.
+PLACE: Final = """
+    SELECT count(*) AS visible,
+        1 + count(*) FILTER (WHERE p.rank < t.rank OR (p.rank = t.rank AND p.memory_id > t.memory_id)) AS place,
+        1 + count(*) FILTER (WHERE p.distance < t.distance) AS dense,
+        1 + count(*) FILTER (WHERE p.text > t.text) AS text,
+        1 + count(*) FILTER (WHERE p.prior < t.prior) AS prior
+    FROM (SELECT s.memory_id, s.distance, s.text, {rank} AS rank, {prior} AS prior FROM signals s OFFSET 0) p
+    JOIN (
+        SELECT s.distance, s.text, {rank} AS rank, {prior} AS prior, s.memory_id
+        FROM signals s WHERE s.memory_id = %(sought)s
+    ) t ON true
 """
 
 INDEXED: Final = """
@@ -110,9 +129,20 @@ MATCHED: Final = """
 @lru_cache(maxsize=KEPT_STATEMENTS)
 def exact_statement(slots: Slots) -> sql.SQL:
     """Every row that the query may return; with turns, every live row, since a conversation knows no filter."""
+    return kept(_over_every_row(slots, sql.SQL(BEST).format(**_best(slots, "signals", None))))
+
+
+@lru_cache(maxsize=KEPT_STATEMENTS)
+def place_statement(slots: Slots) -> sql.SQL:
+    """Where the memory `sought` stands among the same rows."""
+    answer = sql.SQL(PLACE).format(rank=ranking_order_by(slots.profile), prior=prior(slots.profile))
+    return kept(_over_every_row(slots, answer))
+
+
+def _over_every_row(slots: Slots, answer: sql.Composed) -> sql.Composed:
     by_ts_rank = slots.profile.text is TextTerm.TS_RANK
     turns = slots.profile.turns
-    statement = sql.SQL(EXACT).format(
+    return sql.SQL(EXACT).format(
         **_common(slots),
         sum=sql.SQL("NULL" if by_ts_rank else "sum({})").format(posting_score(slots.profile)),
         texts=sql.SQL(TEXTS_TS_RANK).format(ts_rank=sql.SQL(TS_RANK)) if by_ts_rank else sql.SQL(TEXTS_BM25),
@@ -120,9 +150,8 @@ def exact_statement(slots: Slots) -> sql.SQL:
         more=sql.SQL(ALONE if turns is None else IN_CONVERSATION).format(visible=visible(slots.asked)),
         condition=visible(slots.asked) if turns is None else live(slots.asked, "m"),
         in_turn=_in_turn(slots),
-        **_best(slots, "signals", None),
+        answer=answer,
     )
-    return kept(statement)
 
 
 @lru_cache(maxsize=KEPT_STATEMENTS)

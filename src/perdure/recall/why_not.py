@@ -1,0 +1,237 @@
+"""Where one memory fell out: asked of a recall or of a search, which are carried out as they always are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from perdure import ingest
+from perdure.recall.gathering import standing
+from perdure.recall.prefetch import prefetch, tells
+from perdure.recall.retrieval import Question, configured_profile, family_as_measured, hit_of, question
+from perdure.recall.search import Sought, search
+from perdure.resources import Resources
+from perdure.rules.distinct import distinct
+from perdure.rules.gate import Candidate, is_rare, passes
+from perdure.rules.trajectory import trajectory
+from perdure.store.database import SpaceTransaction
+from perdure.store.memories import MemoryRow, read_rows
+from perdure.store.ranking import RankQuery
+from perdure.store.ranking_counts import read_counts
+from perdure.store.spaces import SpaceRow
+from perdure.store.visibility import facets_of
+from perdure.store.why_not import Place, place_of
+from perdure.text import truncate_chars
+from perdure.types import HIDDEN_TYPES, Filters, GateReading, Hit, StoredMemory, WhyNot
+
+PATIENCE_S: Final = 30.0
+"""For the recall or search that is looked into: whoever asks why isn't waiting for a reply."""
+
+_ARMS: Final = {"dense": "by meaning", "text": "by its words", "entity": "by a name", "prior": "by weight and age"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is looked into: a recall of a message after a history, or with `sought` a search."""
+
+    memory_id: int
+    message: str
+    history: Sequence[tuple[str, str]]
+    audience: str | None
+    limit: int
+    sought: Sought | None = None
+
+    @property
+    def filters(self) -> Filters:
+        return self.sought.filters if self.sought else Filters()
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the database says of the memory. `place` is None where the query may not return it."""
+
+    row: MemoryRow
+    successor: int | None
+    place: Place | None
+    hit: Hit | None
+    gate: GateReading | None
+
+
+async def why_not(resources: Resources, space: SpaceRow, asked: Asked) -> WhyNot:
+    """Carries the recall or search out and says what became of one memory in it.
+
+    Raises:
+        EmbeddingUnavailable, EmbeddingFailed, FamilyMismatch, DatabaseUnavailable.
+    """
+    returned, degraded = await _carried_out(resources, space, asked)
+    vector_of = asked.message if asked.sought else trajectory(asked.history, asked.message, cut=truncate_chars)
+    vector = (await resources.embedder.embed([vector_of], "query"))[0]
+    noise = resources.noise.of(vector)
+    one = question(asked.message, vector)
+
+    async def read(tx: SpaceTransaction) -> _Seen | None:
+        return await _look(tx, resources, space, asked, one, noise=noise)
+
+    seen = await resources.database.in_space(space.id, read)
+    blank = WhyNot(asked.memory_id, asked.message, "not_there", "", limit=asked.limit)
+    if seen is None:
+        return replace(blank, detail=f"There is no memory {asked.memory_id} for this audience.")
+    found = replace(
+        blank,
+        hit=seen.hit,
+        place=seen.place.place if seen.place else None,
+        visible=seen.place.visible if seen.place else None,
+        arms=seen.place.arms if seen.place else {},
+        ahead=tuple((hit.memory.id, hit.score) for hit in returned if hit.memory.id != asked.memory_id),
+        gate=seen.gate,
+    )
+    return _judged(found, seen, asked, returned, degraded)
+
+
+def _judged(found: WhyNot, seen: _Seen, asked: Asked, returned: Sequence[Hit], degraded: Sequence[str]) -> WhyNot:
+    """The first reason that holds, in the order in which a memory meets them."""
+    numbers = [number for number, hit in enumerate(returned, 1) if hit.memory.id == asked.memory_id]
+    if numbers:
+        return replace(found, fate="returned", detail=f"It was returned, at place {numbers[0]} of {len(returned)}.")
+    shut_out = _shut_out(found, seen, asked)
+    if shut_out is not None:
+        return shut_out
+    if degraded and not returned:
+        return replace(found, fate="failed", detail=f"Nothing could be returned: {'; '.join(degraded)}")
+    return _left_behind(found, seen, asked, returned)
+
+
+def _shut_out(found: WhyNot, seen: _Seen, asked: Asked) -> WhyNot | None:
+    """Of a memory that the query may not return."""
+    memory = seen.row.memory
+    if memory.superseded_at is not None:
+        by = f"Memory {seen.successor} took its place" if seen.successor else "It was closed"
+        reason = f": {memory.superseded_reason}" if memory.superseded_reason else ""
+        detail = f"{by} on {memory.superseded_at:%Y-%m-%d %H:%M} UTC{reason}."
+        return replace(found, fate="superseded", detail=detail, superseded_by=seen.successor)
+    if memory.memory_type in HIDDEN_TYPES and asked.filters.memory_type is None:
+        detail = f"Memories of type {memory.memory_type} are found only by asking for that type."
+        return replace(found, fate="hidden", detail=detail)
+    misfits = _misfits(seen.row, asked.filters)
+    if misfits:
+        return replace(found, fate="filtered", detail=f"It does not fit: {', '.join(misfits)}.", filters=misfits)
+    return None
+
+
+def _left_behind(found: WhyNot, seen: _Seen, asked: Asked, returned: Sequence[Hit]) -> WhyNot:
+    """Of a memory that could have been returned."""
+    assert seen.place is not None
+    twin = next((hit.memory.id for hit in returned if _repeats(seen.row.memory, hit.memory)), None)
+    if twin is not None:
+        return replace(found, fate="repeated", detail=f"It says again what memory {twin} says, or is a part of it.")
+    where = f"place {seen.place.place:,} of {seen.place.visible:,} by the formula"
+    stopped = seen.gate is not None and not _passes(seen.gate)
+    gate = _gate_detail(seen.gate) if seen.gate is not None and stopped else ""
+    if seen.place.place > asked.limit:
+        also = f" Nor would it pass the gate: {gate}" if stopped else ""
+        return replace(found, fate="behind", detail=f"It stands at {where}; {asked.limit} are returned.{also}")
+    if stopped:
+        return replace(found, fate="below_the_gate", detail=gate)
+    arms = ", ".join(f"{_ARMS[arm]} it is number {place:,}" for arm, place in seen.place.arms.items())
+    return replace(found, fate="not_a_candidate", detail=f"It would stand at {where}, but was not looked at: {arms}.")
+
+
+async def _carried_out(resources: Resources, space: SpaceRow, asked: Asked) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+    if asked.sought is not None:
+        result = await search(resources, space, asked.message, asked.sought, deadline_s=PATIENCE_S)
+        return result.hits, result.degraded
+
+    async def find_space() -> SpaceRow:
+        return space
+
+    recalled = await prefetch(
+        resources,
+        find_space,
+        asked.message,
+        asked.history,
+        audience=asked.audience,
+        limit=asked.limit,
+        deadline_s=PATIENCE_S,
+    )
+    return recalled.memories, recalled.degraded
+
+
+async def _look(
+    tx: SpaceTransaction, resources: Resources, space: SpaceRow, asked: Asked, one: Question, *, noise: float
+) -> _Seen | None:
+    rows = await read_rows(tx, space.name, [asked.memory_id])
+    row = rows.get(asked.memory_id)
+    if row is None or not _may_see(row.memory, asked.audience):
+        return None
+    successor = await _visible(tx, row.memory.superseded_by, asked.audience)
+    calibration, family = await family_as_measured(tx, resources, space)
+    profile = (asked.sought.profile if asked.sought else None) or configured_profile(resources)
+    query = RankQuery(
+        family, one.vector, one.terms, one.entity_keys, profile, asked.audience, asked.filters, asked.limit
+    )
+    place = await place_of(tx, query, asked.memory_id)
+    if place is None:
+        return _Seen(row, successor, None, None, None)
+    hit = hit_of(row.memory, place.row, calibration, query=one.text)
+    gate = None
+    if asked.sought is None and resources.settings.relevance_gate:
+        counts = await read_counts(
+            tx, terms=one.terms, entity_keys=(), filters=Filters(), audience=asked.audience, facets=()
+        )
+        matched = place.row.matched_terms
+        rare = tuple(term for term in matched if is_rare(counts.of_terms.get(term, 0), counts.memories))
+        asks = tells(asked.history, asked.message)
+        gate = GateReading(place.row.similarity, noise, rare, place.row.entity_match, asks)
+    return _Seen(row, successor, place, hit, gate)
+
+
+async def _visible(tx: SpaceTransaction, memory_id: int | None, audience: str | None) -> int | None:
+    if memory_id is None:
+        return None
+    row = (await read_rows(tx, "", [memory_id])).get(memory_id)
+    return memory_id if row is not None and _may_see(row.memory, audience) else None
+
+
+def _may_see(memory: StoredMemory, audience: str | None) -> bool:
+    return memory.audience is None or memory.audience == audience
+
+
+def _misfits(row: MemoryRow, filters: Filters) -> tuple[str, ...]:
+    """The names of the filters that a memory doesn't fit."""
+    memory = row.memory
+    facets = set(ingest.stored_postings(row).facets)
+    wanted = {
+        "tags": facets_of(Filters(tags=filters.tags)),
+        "source": facets_of(Filters(source=filters.source)),
+        "speaker": facets_of(Filters(speaker=filters.speaker)),
+        "metadata": facets_of(Filters(metadata=filters.metadata)),
+    }
+    misfits = [name for name, keys in wanted.items() if not facets.issuperset(keys)]
+    if filters.memory_type not in {None, memory.memory_type}:
+        misfits.append("memory_type")
+    if filters.conversation_id not in {None, memory.conversation_id}:
+        misfits.append("conversation_id")
+    if filters.since is not None and memory.source_date < filters.since:
+        misfits.append("since")
+    if filters.until is not None and memory.source_date >= filters.until:
+        misfits.append("until")
+    return tuple(misfits)
+
+
+def _repeats(memory: StoredMemory, other: StoredMemory) -> bool:
+    return distinct([standing(other), standing(memory)]) == [other.id]
+
+
+def _passes(gate: GateReading) -> bool:
+    candidate = Candidate(gate.cosine, bool(gate.rare_words), gate.name)
+    return passes(candidate, says_something=gate.asks, noise=gate.noise)
+
+
+def _gate_detail(gate: GateReading) -> str:
+    if not gate.asks:
+        return "The message asks for nothing, so that nothing is worth adding."
+    return (
+        f"Its cosine to the turn is {gate.cosine:.3f} and has to exceed {gate.noise:.3f}, unless a rare word or a name "
+        "is shared, and none is."
+    )
