@@ -71,6 +71,10 @@ class Settings(BaseSettings):
     subagent_key: SecretStr | None = None
     subagent_slots: int = Field(default=3, ge=1, le=64)
     subagent_dialect: ModelDialect = "auto"
+    reranker_url: str | None = None
+    """A server that scores texts (`/v1/rerank`); it orders the hits of searches in place of the subagent."""
+    reranker_model: str | None = None
+    reranker_key: SecretStr | None = None
     model_patience: float = Field(default=1.0, ge=0.1, le=100)
     """Multiplies the deadlines of background calls (docs/models.md has them)."""
     daily_call_budget: Budget = 2000

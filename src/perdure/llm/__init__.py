@@ -7,6 +7,7 @@ from perdure.llm.models import Answer, Models, RoleState
 from perdure.llm.port import GrammarSubagentFunc, LanguageModel, Reply, SynthesizeFunc
 from perdure.llm.prompting import Prompt, render
 from perdure.llm.reasoning import split_reasoning
+from perdure.llm.reranking import RerankEndpoint
 from perdure.llm.usage import Ledger, ModelUse
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Models",
     "Prompt",
     "Reply",
+    "RerankEndpoint",
     "Role",
     "RoleState",
     "SynthesizeFunc",

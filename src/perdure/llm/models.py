@@ -16,6 +16,7 @@ from perdure.llm.call_sites import CALL_SITES, CallSite, Mode, Role
 from perdure.llm.dialects import Dialect, base_url
 from perdure.llm.endpoint import Endpoint
 from perdure.llm.port import Call, GrammarSubagentFunc, LanguageModel, Reply, Said, SynthesizeFunc
+from perdure.llm.reranking import RerankEndpoint
 from perdure.llm.usage import Ledger
 
 if TYPE_CHECKING:
@@ -72,9 +73,18 @@ class Models:
     """The language models of one Memory: none, one or two roles; two roles may share one endpoint."""
 
     def __init__(
-        self, endpoints: Mapping[Role, Endpoint] | None = None, clock: Clock | None = None, *, patience: float = 1.0
+        self,
+        endpoints: Mapping[Role, Endpoint] | None = None,
+        clock: Clock | None = None,
+        *,
+        patience: float = 1.0,
+        reranker: RerankEndpoint | None = None,
     ) -> None:
-        """`patience` multiplies the deadlines of background calls, for machines that are slow."""
+        """`patience` multiplies the deadlines of background calls, for machines that are slow.
+
+        A `reranker` puts the hits of searches in order, in place of the subagent.
+        """
+        self.reranker = reranker
         self._endpoints = dict(endpoints or {})
         self._clock = clock or DatabaseClock()
         self._patience = patience
@@ -106,7 +116,11 @@ class Models:
                 dialect=None if one.dialect == "auto" else Dialect(one.dialect),
                 variable=f"PERDURE_{one.role.upper()}",
             )
-        return cls(endpoints, clock, patience=settings.model_patience)
+        reranker = None
+        if settings.reranker_url:
+            key = settings.reranker_key.get_secret_value() if settings.reranker_key else None
+            reranker = RerankEndpoint(settings.reranker_url, clock=clock, model=settings.reranker_model, key=key)
+        return cls(endpoints, clock, patience=settings.model_patience, reranker=reranker)
 
     def can(self, site: str) -> bool:
         """Whether a role is configured that answers `site`; it may still be down."""
@@ -204,6 +218,8 @@ class Models:
         """Close all connections; waits for nothing."""
         for endpoint in {id(endpoint): endpoint for endpoint in self._endpoints.values()}.values():
             await endpoint.close()
+        if self.reranker is not None:
+            await self.reranker.close()
 
     def _state(self, role: Role, problems: Mapping[int, str]) -> RoleState:
         gives = tuple(site.name for site in CALL_SITES.values() if role in self._asked_at(site)[:1])

@@ -22,7 +22,7 @@ async def rewrites(models: Models, query: str, ledger: Ledger, *, seconds: float
             seconds, models.ask("rewrite", prompt, Rewrites, ledger=ledger, live=True, deadline_s=seconds)
         )
     except TimeoutError:
-        return (), f"no answer within {seconds:g} s"
+        return (), f"no answer within {seconds:.3g} s"
     except PerdureError as error:
         return (), error.message
     others: dict[str, str] = {fold(query): query}

@@ -20,7 +20,7 @@ from perdure.recall.deadline import within
 from perdure.recall.gathering import Found, best_first, without_repeats
 from perdure.recall.hop import hop
 from perdure.recall.past import Past, embed_past, rank_past, read_past
-from perdure.recall.reranking import reranked
+from perdure.recall.reranking import can_rerank, reranked
 from perdure.recall.retrieval import Question, configured_profile, family_as_measured, question, retrieve
 from perdure.recall.rewriting import rewrites
 from perdure.resources import Resources
@@ -237,7 +237,7 @@ class _Search:
         """The hits as the model that is asked last puts them, or by score; and which of the two."""
         hits = [one.hit for one in found]
         models = self._resources.models
-        if self._sought.plain or len(hits) < 2 or not models.can("rerank"):  # noqa: PLR2004 - one is in order
+        if self._sought.plain or len(hits) < 2 or not can_rerank(models):  # noqa: PLR2004 - one is in order
             return hits, False
         since = self._clock.monotonic()
         ordered, problem = await reranked(models, self._query, hits, self._ledger, seconds=self._left(1))
