@@ -17,7 +17,6 @@ from perdure.errors import InvalidInput
 from perdure.ingest.capture import NOT_TO_REMEMBER, operation_fingerprint, require_first_outcome
 from perdure.ingest.domains import distinctive_terms
 from perdure.ingest.drafts import Draft, prepare
-from perdure.ingest.outcomes import outcome_to_data
 from perdure.ingest.work import Ready, together
 from perdure.ingest.writing import write_texts
 from perdure.llm import Answer, Ledger, render, split_reasoning
@@ -26,7 +25,7 @@ from perdure.resources import Resources
 from perdure.rules.attribution import vouched_by
 from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import Queue, QueuedWork, enqueue, remember_operation, set_outcome
+from perdure.store.queue import Queue, QueuedWork, enqueue_once
 from perdure.store.spaces import SpaceRow
 from perdure.text import (
     ASSISTANT,
@@ -140,22 +139,20 @@ async def enqueue_archive(tx: SpaceTransaction, archive: Archive, operation_id: 
     """
     asked = archive.payload() | {"speaker": archive.speaker, "audience": archive.audience}
     fingerprint = operation_fingerprint("archive", asked, archive.conversation_id)
-    if not await remember_operation(tx, operation_id, fingerprint, {}):
-        return await require_first_outcome(tx, operation_id, fingerprint)
     times = [message.at for message in archive.messages if message.at is not None]
-    queue_id = await enqueue(
+    queue_id = await enqueue_once(
         tx,
         Queue.DISTILLATION,
         "archive",
-        archive.payload() | {"operation_id": operation_id},
+        archive.payload(),
+        operation_id=operation_id,
+        fingerprint=fingerprint,
         conversation_id=archive.conversation_id,
         audience=archive.audience,
         speaker=archive.speaker,
         occurred_at=max(times, default=tx.now),
     )
-    pending = Pending(queue_id)
-    await set_outcome(tx, operation_id, outcome_to_data(pending))
-    return pending
+    return Pending(queue_id) if queue_id else await require_first_outcome(tx, operation_id, fingerprint)
 
 
 async def handle_archive(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:

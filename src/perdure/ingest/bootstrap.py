@@ -11,7 +11,6 @@ from typing import Final
 
 from perdure.ingest.capture import operation_fingerprint, require_first_outcome
 from perdure.ingest.drafts import Draft, prepare
-from perdure.ingest.outcomes import outcome_to_data
 from perdure.ingest.work import Ready, together
 from perdure.ingest.writing import write_texts
 from perdure.llm import Answer, Ledger, render
@@ -19,7 +18,7 @@ from perdure.llm.schemas import BootstrapProfile
 from perdure.resources import Resources
 from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import Queue, QueuedWork, enqueue, remember_operation, set_outcome
+from perdure.store.queue import Queue, QueuedWork, enqueue_once
 from perdure.store.spaces import SpaceRow
 from perdure.text import chunks, fold, has_letter_or_digit, mask, truncate_chars
 from perdure.types import Evidence, MemoryType, Nothing, Outcome, Pending, Trust
@@ -50,20 +49,18 @@ async def enqueue_bootstrap(
     if not has_letter_or_digit(words):
         return Nothing("no letter or digit in the text")
     fingerprint = operation_fingerprint(BOOTSTRAP, words, speaker, audience)
-    if not await remember_operation(tx, operation_id, fingerprint, {}):
-        return await require_first_outcome(tx, operation_id, fingerprint)
-    queue_id = await enqueue(
+    queue_id = await enqueue_once(
         tx,
         Queue.TRIAGE,
         BOOTSTRAP,
-        {"operation_id": operation_id, "text": words},
+        {"text": words},
+        operation_id=operation_id,
+        fingerprint=fingerprint,
         audience=audience,
         speaker=speaker,
         occurred_at=tx.now,
     )
-    pending = Pending(queue_id)
-    await set_outcome(tx, operation_id, outcome_to_data(pending))
-    return pending
+    return Pending(queue_id) if queue_id else await require_first_outcome(tx, operation_id, fingerprint)
 
 
 async def handle_bootstrap(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:

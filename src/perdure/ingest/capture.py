@@ -11,10 +11,10 @@ from typing import Any
 
 from perdure.door import require_flag, require_list, require_name
 from perdure.errors import Conflict, InvalidInput
-from perdure.ingest.outcomes import outcome_from_data, outcome_to_data
+from perdure.ingest.outcomes import outcome_from_data
 from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import Queue, enqueue, find_operation, remember_operation, set_outcome
+from perdure.store.queue import Queue, enqueue_once, find_operation
 from perdure.text import MAX_TEXT_BYTES, asks_to_forget_this, has_letter_or_digit, mask, require_text
 from perdure.types import Nothing, Outcome, Pending
 
@@ -95,21 +95,19 @@ async def enqueue_exchange(tx: SpaceTransaction, exchange: Exchange, operation_i
         Conflict: the operation id was used before for something else.
     """
     fingerprint = operation_fingerprint("capture", exchange.asked())
-    if not await remember_operation(tx, operation_id, fingerprint, {}):
-        return await require_first_outcome(tx, operation_id, fingerprint)
-    queue_id = await enqueue(
+    queue_id = await enqueue_once(
         tx,
         Queue.TRIAGE,
         "conversation",
-        exchange.payload() | {"operation_id": operation_id},
+        exchange.payload(),
+        operation_id=operation_id,
+        fingerprint=fingerprint,
         conversation_id=exchange.conversation_id,
         audience=exchange.audience,
         speaker=exchange.speaker,
         occurred_at=exchange.occurred_at or tx.now,
     )
-    pending = Pending(queue_id)
-    await set_outcome(tx, operation_id, outcome_to_data(pending))
-    return pending
+    return Pending(queue_id) if queue_id else await require_first_outcome(tx, operation_id, fingerprint)
 
 
 async def require_first_outcome(tx: SpaceTransaction, operation_id: str, fingerprint: bytes) -> Outcome:

@@ -48,6 +48,25 @@ ENQUEUE: Final = """
     RETURNING id
 """
 
+# The operation, its outcome and the row in one statement: each one more is a journey that a turn waits for.
+ENQUEUE_ONCE: Final = """
+    WITH next AS MATERIALIZED (SELECT nextval({sequence}) AS id),
+    operation AS (
+        INSERT INTO operations (space_id, operation_id, fingerprint, outcome, created_at)
+        SELECT %(space_id)s, %(operation_id)s, %(fingerprint)s,
+               jsonb_build_object('status', 'pending', 'queue_id', next.id), %(now)s
+        FROM next
+        ON CONFLICT (space_id, operation_id) DO NOTHING
+        RETURNING operation_id
+    )
+    INSERT INTO {queue} (space_id, id, kind, conversation_id, audience, speaker, payload, occurred_at, enqueued_at,
+                         not_before)
+    SELECT %(space_id)s, next.id, %(kind)s, %(conversation_id)s, %(audience)s, %(speaker)s, %(payload)s,
+           %(occurred_at)s, %(now)s, '-infinity'
+    FROM next, operation
+    RETURNING id
+"""
+
 # What holds a conversation up is found first, by the index of what is not due: few rows, however long the queue is.
 CLAIM: Final = """
     WITH held AS MATERIALIZED (
@@ -254,6 +273,41 @@ async def enqueue(
     return int(row["id"])
 
 
+async def enqueue_once(
+    tx: SpaceTransaction,
+    queue: Queue,
+    kind: str,
+    payload: Mapping[str, object],
+    *,
+    operation_id: str,
+    fingerprint: bytes,
+    conversation_id: str = "",
+    audience: str | None,
+    speaker: str | None,
+    occurred_at: datetime,
+) -> int | None:
+    """As `enqueue`, with the operation id in the payload and an outcome `Pending` remembered under it.
+
+    None if the operation was there already (see `find_operation`); then nothing is added.
+    """
+    if kind not in KINDS[queue]:
+        raise ValueError(f"{queue} holds no {kind!r}")
+    row = await tx.fetch_one(
+        _of(ENQUEUE_ONCE, queue),
+        {
+            "operation_id": operation_id,
+            "fingerprint": fingerprint,
+            "kind": kind,
+            "conversation_id": conversation_id,
+            "audience": audience,
+            "speaker": speaker,
+            "payload": Jsonb({**payload, "operation_id": operation_id}),
+            "occurred_at": occurred_at,
+        },
+    )
+    return None if row is None else int(row["id"])
+
+
 async def claim(
     tx: SpaceTransaction, queue: Queue, holder: str, *, limit: int, visibility: timedelta, heads: bool = False
 ) -> list[QueuedWork]:
@@ -330,7 +384,9 @@ def storable(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _of(statement: LiteralString, queue: Queue) -> sql.SQL:
-    return kept(sql.SQL(statement).format(queue=sql.Identifier(queue.value)))
+    return kept(
+        sql.SQL(statement).format(queue=sql.Identifier(queue.value), sequence=sql.Literal(f"{queue.value}_id_seq"))
+    )
 
 
 @lru_cache(maxsize=16)
