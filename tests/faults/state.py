@@ -14,13 +14,16 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
+from psycopg.abc import Buffer
 from psycopg.rows import dict_row
+from psycopg.types.datetime import TimestamptzLoader
 
 State = dict[str, list[str]]
 """By table, its rows as sorted lines."""
 
 QUEUES = ("pending_triage", "pending_distillation", "pending_followups")
-TIMES = {"valid_from", "valid_to", "boosted_on", "latency_ms", "day"}
+TIMES = {"valid_from", "valid_to", "boosted_on", "latency_ms", "day", "prompt_tokens"}
+"""Besides times, what a prompt cost: what it quotes of other memories depends on what was stored by then."""
 SAID_AT = {"occurred_at", "observed_at"}
 DERIVED = {"embedding", "sketch", "signature", "summary_tsv"}
 """Long values, shown by a digest."""
@@ -51,9 +54,17 @@ TABLES = """
 """
 
 
+class Endless(TimestamptzLoader):
+    """Reads -infinity, which Python has no date for, as the first there is."""
+
+    def load(self, data: Buffer) -> datetime:
+        return datetime.min.replace(tzinfo=UTC) if bytes(data) == b"-infinity" else super().load(data)
+
+
 def read_state(admin_url: str, space: str) -> State:
     """The state of one space, read by a superuser, past every policy and every cache."""
     with psycopg.connect(admin_url, row_factory=dict_row) as connection:
+        connection.adapters.register_loader("timestamptz", Endless)
         found = connection.execute(FIND_SPACE, [space]).fetchone()
         if found is None:
             return {}
