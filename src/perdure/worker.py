@@ -11,6 +11,7 @@ import logging
 import random
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 
 from perdure.errors import DatabaseUnavailable, without_words
@@ -113,11 +114,11 @@ class Worker:
             except Exception as error:
                 # One bad tick must not end the heartbeat; the next one tries again.
                 log.error("a tick of the worker failed: %s", without_words(error))  # noqa: TRY400
-            try:
-                wait = min(LOOK_S, settings.heartbeat_interval_s, max(settings.idle_drain_s, 0.05))
-                await asyncio.wait_for(self._stopping.wait(), wait)
-            except TimeoutError:
-                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(
+                    min(LOOK_S, settings.heartbeat_interval_s, max(settings.idle_drain_s, 0.05))
+                ):
+                    await self._stopping.wait()
 
     async def _due(self, *, heartbeat: bool, skipped: set[int]) -> list[DueSpace]:
         quiet = timedelta(seconds=self._resources.settings.idle_drain_s)
