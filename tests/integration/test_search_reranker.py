@@ -121,15 +121,15 @@ async def test_the_forms_that_servers_answer_in_are_read(
     assert (found.reranked, found.degraded) == (True, ())
 
 
-async def test_a_reranker_that_hangs_costs_the_deadline_thrice_and_then_rests(
+async def test_a_reranker_that_hangs_costs_the_deadline_thrice_and_is_then_left_alone(
     asking: Space, reranker: RerankServer
 ) -> None:
     reranker.hang.set()
     for _ in range(3):
-        assert (await asking.search("office", deadline_s=0.5)).degraded[0].startswith("rerank: ")
+        assert (await asking.search("office", deadline_s=1)).degraded[0].startswith("rerank: ")
     start = time.perf_counter()
     found = await asking.search("office", deadline_s=10)
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 8
     assert "left alone" in found.degraded[0]
     assert len(reranker.requests) == 3
 
@@ -163,3 +163,14 @@ async def test_after_closing_nobody_is_asked(reranker: RerankServer) -> None:
     with pytest.raises(ModelUnavailable):
         await endpoint.scores("a b", ["a"], ledger=Ledger(), seconds=5)
     assert len(reranker.requests) == 1
+
+
+async def test_a_server_that_got_no_time_is_not_blamed(reranker: RerankServer) -> None:
+    endpoint = RerankEndpoint(reranker.url, clock=DatabaseClock())
+    reranker.hang.set()
+    for _ in range(4):
+        with pytest.raises(ModelUnavailable):
+            await endpoint.scores("a b", ["a"], ledger=Ledger(), seconds=0.05)
+    reranker.hang.clear()
+    assert await endpoint.scores("a b", ["a"], ledger=Ledger(), seconds=5) == [1.0]
+    await endpoint.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,6 +22,9 @@ ROLE: Final = "reranker"
 """Under which its use is counted."""
 
 CONNECT_S: Final = 3.0
+FAIR_S: Final = 0.5
+"""A server that got less time than that may be well."""
+
 PATIENCE: Final = 0.9
 """Of the time that is left, what the server gets."""
 
@@ -62,7 +66,13 @@ class RerankEndpoint:
             try:
                 answer = await self._post(query, texts, seconds)
             except ModelUnavailable as error:
-                self._health.failed(permit, error.message)
+                if seconds >= FAIR_S:
+                    self._health.failed(permit, error.message)
+                raise
+            except asyncio.CancelledError:
+                # The caller's patience may end first where the machine is busy.
+                if seconds >= FAIR_S and self._clock.monotonic() - start >= PATIENCE * seconds:
+                    self._health.failed(permit, "did not answer in time")
                 raise
             self._health.succeeded()
             scores = _read(answer, len(texts))
