@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from perdure.connect import (
     FORMATS,
+    ITEM_FORMATS,
     MessageReader,
     Question,
     ReadOptions,
