@@ -5,17 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perdure.cli.finding import Finding
+from perdure.errors import PerdureError
+from perdure.llm import Ledger
 
 if TYPE_CHECKING:
-    from perdure.llm import Models, RoleState
+    from perdure.llm import Models, RerankEndpoint, RoleState
 
 HOW = (
     "Set PERDURE_{role}_URL and PERDURE_{role}_MODEL; docs/models.md shows it for llama.cpp and Ollama in three lines."
 )
 
 
+RERANKER_S = 5.0
+"""How long the reranker may take for one short text."""
+
+
 async def examine_models(models: Models) -> list[Finding]:
-    """One finding per role, and one for what is off."""
+    """One finding per role, one for the reranker if there is one, and one for what is off."""
+    reranker = [] if models.reranker is None else [await _reranker(models.reranker)]
+    return [*await _examine_roles(models), *reranker]
+
+
+async def _reranker(endpoint: RerankEndpoint) -> Finding:
+    where = f"{endpoint.model or 'the model that the server has'} at {endpoint.url}"
+    try:
+        await endpoint.scores("boat", ["a boat"], ledger=Ledger(), seconds=RERANKER_S)
+    except PerdureError as error:
+        return Finding("reranker", "fail", f"{where}: {error.message}", error.hint)
+    return Finding("reranker", "ok", f"{where} puts the hits of searches in order", None)
+
+
+async def _examine_roles(models: Models) -> list[Finding]:
     states = await models.roles()
     off = models.off()
     if all(state.url is None for state in states):

@@ -38,6 +38,8 @@ FEATURES: Final[Mapping[str, str]] = {
     "distillation": "distillation of the archive",
     "bootstrap": "a profile from a text",
     "transition": "transitions",
+    "rewrite": "other ways to ask in searches",
+    "rerank": "the last look at the hits of searches",
 }
 """What a person misses when nobody can be asked at a call site."""
 
@@ -133,7 +135,8 @@ class Models:
 
     def off(self) -> tuple[str, ...]:
         """The features that are off because no role for them is configured."""
-        return tuple(feature for site, feature in FEATURES.items() if not self.can(site))
+        done = {"rerank"} if self.reranker is not None else set()
+        return tuple(feature for site, feature in FEATURES.items() if not self.can(site) and site not in done)
 
     async def ask(
         self,
