@@ -47,9 +47,9 @@ class Runner:
         self._process = process
         self._place = place
 
-    def run(self, script: str, space: str, **job: object) -> Result:
+    def run(self, script: str, space: str, *, after: timedelta = timedelta(0), **job: object) -> Result:
         place = self._place
-        now = RUNNING + (job.pop("after", None) or timedelta(0))
+        now = RUNNING + after
         asked = {"script": script, "space": space, "now": now.isoformat(), "data_dir": str(place.data_dir)}
         return self._ask(asked | {"app": place.app, "worker": place.worker, "admin": place.admin, **job})
 

@@ -51,7 +51,7 @@ def install(points: FaultPoints) -> None:
     original_send = httpx.AsyncClient.send
     original_embed = HashedEmbedder.embed
 
-    async def wait(self: Any, gen: Generator[int, int, Any], *args: Any, **named: Any) -> Any:
+    async def wait(self: Any, gen: Generator[Any, Any, Any], *args: Any, **named: Any) -> Any:
         what, backend = statement_of(gen), self.info.backend_pid
         points.reach("before", what, backend)
         answer = await original_wait(self, _tapped(gen, lambda: points.reach("amid", what, backend)), *args, **named)
@@ -71,9 +71,9 @@ def install(points: FaultPoints) -> None:
         points.reach("after", "embedding")
         return vectors
 
-    psycopg.AsyncConnection.wait = wait  # type: ignore[method-assign, assignment]
-    httpx.AsyncClient.send = send  # type: ignore[method-assign, assignment]
-    HashedEmbedder.embed = embed  # type: ignore[method-assign]
+    psycopg.AsyncConnection.wait = wait  # type: ignore[method-assign]
+    httpx.AsyncClient.send = send  # type: ignore[method-assign]
+    HashedEmbedder.embed = embed  # type: ignore[method-assign, assignment]
 
 
 def statement_of(gen: Generator[Any, Any, Any]) -> str:
@@ -81,12 +81,12 @@ def statement_of(gen: Generator[Any, Any, Any]) -> str:
     frame = gen.gi_frame  # type: ignore[attr-defined]
     query = frame.f_locals.get("query") if frame else None
     if query is None:
-        return gen.__name__.strip("_").removesuffix("_gen").upper()
+        return str(gen.__name__).strip("_").removesuffix("_gen").upper()  # type: ignore[attr-defined]
     text = query if isinstance(query, str) else query.as_string(None)
     return " ".join(text.split())[:70]
 
 
-def _tapped(gen: Generator[int, int, Any], sent: Callable[[], None]) -> Generator[int, int, Any]:
+def _tapped(gen: Generator[Any, Any, Any], sent: Callable[[], None]) -> Generator[Any, Any, Any]:
     """`gen`, telling `sent` when it waits for an answer for the first time."""
     told = False
     try:

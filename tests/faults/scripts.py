@@ -111,7 +111,9 @@ def update(words: str, **named: Any) -> Step:
 def pin(words: str) -> Step:
     async def step(space: Space) -> object:
         found = await memory_called(space, words)
-        return None if found is None else await space.pin(found)
+        if found is not None:
+            await space.pin(found)
+        return None
 
     return step
 
