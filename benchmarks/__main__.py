@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks import capturing, embedding, importing, ranking, startup, updates
+from benchmarks import embedding, importing, ranking, startup, updates, words_in
 from benchmarks.measuring import say
 from benchmarks.plot import plot
 from benchmarks.server import BenchServer, bench_dir, open_server
@@ -25,7 +25,7 @@ SIZES: Final = {
 }
 """Memories in the large spaces, and dimensions. The smallest is still answered by index."""
 
-PARTS: Final = ("ranking", "import", "startup", "embedding")
+PARTS: Final = ("ranking", "import", "words-in", "startup", "embedding")
 
 
 def main() -> None:
@@ -41,6 +41,8 @@ def main() -> None:
     with open_server(arguments.dir) as server:
         results["machine"]["postgresql"] = server.server.version
         results |= asyncio.run(_measure(server, arguments.size, arguments.only))
+        if "words-in" in arguments.only:
+            results["words_in"] = words_in.measure(server, arguments.size)
     found = targets(results)
     results["targets"] = [asdict(target) for target in found]
     out.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
@@ -62,7 +64,6 @@ async def _measure(server: BenchServer, size: str, parts: tuple[str, ...]) -> di
             async with importing.empty_family(urls, prepared) as (resources, space):
                 results["import"] = await importing.measure(server, resources, space, prepared.messages)
             results["updates"] = await updates.measure(server, urls, space.id)
-            results["capture"] = await capturing.measure(urls, prepared)
     if "ranking" in parts:
         results["ranking"] = await ranking.measure(server, *SIZES[size])
     return results

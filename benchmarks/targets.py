@@ -20,6 +20,9 @@ UPDATES_MS: Final = 50
 HELP_S: Final = 0.4
 TOKENS_PER_SECOND: Final = 1500
 SINGLE_MS: Final = 25
+CAPTURE_P50_MS: Final = 5
+CAPTURE_P99_MS: Final = 30
+DRAIN_MS: Final = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,11 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
         found.append(Target("`perdure --help`", f"{seconds:.2f} s", f"< {HELP_S} s", seconds < HELP_S))
     if results.get("embedding", {}).get("model"):
         found += _embedding(results["embedding"])
-    if "capture" in results:
-        capture = results["capture"]
-        figures = f"p50 {capture['ms']['p50']:.1f} ms, p99 {capture['ms']['p99']:.1f} ms"
-        found.append(Target(f"capture, {capture['callers']} callers at once", figures, "", None))
+    if "words_in" in results:
+        words_in = results["words_in"]
+        found += _capture(words_in["capture"])
+        found += _overhead(words_in["overhead"])
+        found += _drain(words_in["drain"])
     return found
 
 
@@ -149,6 +153,46 @@ def _embedding(found: Mapping[str, Any]) -> Iterator[Target]:
         f"≤ {SINGLE_MS} ms of CPU",
         single <= SINGLE_MS,
     )
+
+
+def _capture(found: Mapping[str, Any]) -> Iterator[Target]:
+    alone = {row["layout"]: row["ms"] for row in found["rows"] if row["beside"] == "no worker"}
+    for row in found["rows"]:
+        ms, beside = row["ms"], row["beside"]
+        figures = f"p50 {ms['p50']:.1f} ms, p99 {ms['p99']:.1f} ms"
+        if beside == "no worker":
+            figures += f"; {found['cpu_ms']:.2f} ms of this process's CPU each"
+        else:
+            figures += f"; p50 {ms['p50'] / alone[row['layout']]['p50']:.2f} times that without"
+        yield Target(
+            f"capture, {found['callers']} callers at once, {row['layout']}, {beside}",
+            figures,
+            f"p50 ≤ {CAPTURE_P50_MS} ms, p99 ≤ {CAPTURE_P99_MS} ms",
+            ms["p50"] <= CAPTURE_P50_MS and ms["p99"] <= CAPTURE_P99_MS,
+        )
+
+
+def _overhead(found: Mapping[str, Any]) -> Iterator[Target]:
+    yield Target(
+        f"draining one exchange, {found['calls']:.1f} questions to the model, without it and the embedder",
+        f"{found['overhead_ms']:.1f} ms by the clock; CPU {found['python_cpu_ms']:.1f} ms here "
+        f"and {found['server_cpu_ms']:.1f} ms in PostgreSQL; {found['transactions']:.1f} transactions",
+        f"≤ {DRAIN_MS} ms by the clock",
+        found["overhead_ms"] <= DRAIN_MS,
+    )
+
+
+def _drain(found: Mapping[str, Any]) -> Iterator[Target]:
+    for name in ("verbatim", "judged"):
+        one = found[name]
+        wrong = one["lost"] + one["doubled"] + one["failed"]
+        yield Target(
+            f"{found['exchanges']:,} pending exchanges in {found['spaces']} spaces, "
+            f"{found['workers']} worker processes, {name}",
+            f"{one['lost']} lost, {one['doubled']} twice, {one['failed']} failed; {one['per_second']:,.0f} a second",
+            "none lost, none twice",
+            wrong == 0,
+        )
 
 
 def table(rows: list[Target]) -> str:
