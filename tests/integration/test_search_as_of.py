@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 
 import pytest
 
@@ -14,6 +15,7 @@ from perdure.store.memories import read_rows
 from perdure.store.postings import delete_postings
 from perdure.store.spaces import lock_space
 from perdure.types import Hit, SearchResult, Stored
+from tests.doubles.chat_server import ChatServer
 from tests.doubles.clock import SkippingClock
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
@@ -275,3 +277,51 @@ async def test_what_is_no_time_is_refused_by_name(space: Space, moment: object) 
     with pytest.raises(InvalidInput) as refused:
         await space.search(QUESTION, as_of=moment)
     assert refused.value.field == "as_of"
+
+
+async def test_more_changes_than_are_looked_at_are_told(
+    space: Space, noon: SkippingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("perdure.store.as_of", "perdure.recall.past", "perdure.recall.search"):
+        monkeypatch.setattr(import_module(module), "MOST_VERSIONS", 2)
+    stored = [await saved(space, f"Market stall {number} sells pears") for number in range(3)]
+    noon.advance(DAY)
+    for memory_id in stored[:2]:
+        await space.pin(memory_id)
+    assert (await space.search("market stall", as_of=NOON)).degraded == ()
+    await space.pin(stored[2])
+    found = await space.search("market stall", as_of=NOON)
+    assert [part.partition(":")[0] for part in found.degraded] == ["history"]
+    assert [hit.memory.id for hit in found.hits] == stored[:0:-1]
+
+
+async def test_of_many_texts_that_are_gone_those_with_the_words_of_the_question_are_embedded_again(
+    space: Space, noon: SkippingClock, embedder: HashedEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("perdure.recall.past.EMBEDDED", 1)
+    market = await saved(space, EIGHT)
+    others = [await saved(space, f"Rosa sang song number {number}") for number in range(3)]
+    noon.advance(DAY)
+    for memory_id in (market, *others):
+        await space.update(memory_id, text=f"Nothing is known of {memory_id}")
+    before = embedder.calls
+    hits = (await space.search(QUESTION, as_of=NOON)).hits
+    assert embedder.calls - before == 2
+    assert {hit.memory.summary: hit.similarity > 0 for hit in hits}[EIGHT]
+    assert len(hits) == 4
+
+
+async def test_the_past_is_asked_in_other_ways_and_put_in_order_too(
+    urls, embedder: HashedEmbedder, noon: SkippingClock, chat: ChatServer, space: Space
+) -> None:
+    market = await saved(space, EIGHT)
+    await saved(space, "Rosa sings in a choir")
+    noon.advance(DAY)
+    await space.update(market, text=NINE)
+    chat.answer("rewrite", {"queries": ["the market opens"]})
+    chat.answer("rerank", {"numbers": [2]})
+    async with open_memory(urls, embedder, clock=noon, subagent_url=chat.url) as memory:
+        found = await memory.space(space.name).search("stalls in the morning", as_of=NOON)
+    assert found.queries == ("stalls in the morning", "the market opens")
+    assert words(found) == ["Rosa sings in a choir", EIGHT]
+    assert found.reranked
