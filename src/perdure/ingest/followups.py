@@ -6,16 +6,14 @@ its turn comes the memory may have been changed, outdated or erased: then there 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perdure.ingest.contradiction import CONTRADICTION_DISTANCE, NEAREST, said_by
 from perdure.ingest.drafts import Draft, prepare
-from perdure.ingest.keys import named_speaker
 from perdure.ingest.saved import check_stored
 from perdure.ingest.saving import MEMORY
 from perdure.ingest.work import Ready
@@ -25,9 +23,9 @@ from perdure.llm.schemas import QualityScore
 from perdure.resources import Resources, calibration_of
 from perdure.store.changes import add_entities, apply_quality, relate
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import MemoryRow, chunk_ids, read_rows
+from perdure.store.memories import MemoryRow, chunk_ids, read_rows, read_vector
 from perdure.store.queue import QueuedWork
-from perdure.store.related import nearest_live
+from perdure.store.related import Near, nearest_live
 from perdure.store.spaces import SpaceRow
 from perdure.text import truncate_chars
 from perdure.types import Evidence, MemoryType, Nothing, Outcome, Stored, Trust
@@ -54,16 +52,17 @@ async def handle_quality(resources: Resources, space: SpaceRow, work: QueuedWork
     """Scores a memory beside what is near it; salience rises by it, entities are united, nothing is ever deleted.
 
     Raises:
-        ModelUnavailable, EmbeddingUnavailable: an outage. ModelFailed, EmbeddingFailed: an attempt.
+        ModelUnavailable: an outage. ModelFailed: an attempt.
     """
-    rows = await _read_live(resources, space, work)
-    if not rows or not resources.models.can("quality"):
+    if not resources.models.can("quality"):
         return Ready(_nothing)
-    similar = await _similar(resources, space, rows)
+    rows, similar = await _with(resources, space, work, _similar)
+    if not rows:
+        return Ready(_nothing)
     prompt = render(
         "quality",
         memory=_text(rows),
-        similar="\n".join(f"{number}. {text}" for number, text in enumerate(similar, 1)),
+        similar="\n".join(f"{number}. {row.memory.summary}" for number, row in enumerate(similar, 1)),
     )
     answer = await resources.models.ask("quality", prompt, QualityScore, ledger=ledger)
     score = answer.value
@@ -89,13 +88,12 @@ async def handle_transition(resources: Resources, space: SpaceRow, work: QueuedW
     Raises:
         ModelUnavailable, EmbeddingUnavailable: an outage. ModelFailed, EmbeddingFailed: an attempt.
     """
-    rows = await _read_live(resources, space, work)
-    if not rows or not resources.models.can(TRANSITION):
+    if not resources.models.can(TRANSITION):
         return Ready(_nothing)
-    event = rows[0].memory
-    related = await _related(resources, space, rows)
+    rows, related = await _with(resources, space, work, _related)
     if len(related) < LEAST_RELATED:
         return Ready(_nothing)
+    event = rows[0].memory
     prompt = render(
         TRANSITION,
         when=event.source_date.isoformat(),
@@ -156,9 +154,18 @@ async def _live(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list
     return [rows[each] for each in sorted(rows) if rows[each].memory.superseded_at is None]
 
 
-async def _read_live(resources: Resources, space: SpaceRow, work: QueuedWork) -> list[MemoryRow]:
-    async def read(tx: SpaceTransaction) -> list[MemoryRow]:
-        return await _live(tx, space, work)
+_Near = Callable[[SpaceTransaction, Resources, SpaceRow, Sequence[MemoryRow], np.ndarray], Awaitable[list[MemoryRow]]]
+
+
+async def _with(
+    resources: Resources, space: SpaceRow, work: QueuedWork, near: _Near
+) -> tuple[list[MemoryRow], list[MemoryRow]]:
+    """The chunks of the text, and the memories near it by the vector that it was stored with."""
+
+    async def read(tx: SpaceTransaction) -> tuple[list[MemoryRow], list[MemoryRow]]:
+        rows = await _live(tx, space, work)
+        vector = await read_vector(tx, resources.family.id, rows[0].memory.id) if rows else None
+        return rows, [] if vector is None else await near(tx, resources, space, rows, vector)
 
     return await resources.database.in_space(space.id, read)
 
@@ -174,53 +181,43 @@ def _text(rows: Sequence[MemoryRow]) -> str:
     return "\n".join(row.memory.summary for row in rows)
 
 
-async def _vectors(resources: Resources, rows: Sequence[MemoryRow]) -> list[npt.NDArray[np.float32]]:
-    first = rows[0].memory
-    name = named_speaker(first.speaker, first.trust)
-    documents = [f"{name}: {row.memory.summary}" if name else row.memory.summary for row in rows]
-    return list(await resources.embedder.embed(documents, "document"))
+async def _similar(
+    tx: SpaceTransaction, resources: Resources, space: SpaceRow, rows: Sequence[MemoryRow], vector: np.ndarray
+) -> list[MemoryRow]:
+    """The memories nearest to this text, as the check for contradictions takes them."""
+    calibration = await calibration_of(tx, resources, space)
+    below = CONTRADICTION_DISTANCE if calibration is None else calibration.contradiction_distance
+    near = await nearest_live(
+        tx,
+        resources.family,
+        vector,
+        audience=rows[0].memory.audience,
+        below=below,
+        limit=NEAREST,
+        excluding=[row.memory.id for row in rows],
+    )
+    return await _in_order(tx, space, near)
 
 
-async def _similar(resources: Resources, space: SpaceRow, rows: Sequence[MemoryRow]) -> list[str]:
-    """The texts nearest to this one, as the check for contradictions takes them."""
-    (vector, *_) = await _vectors(resources, rows)
-
-    async def read(tx: SpaceTransaction) -> list[str]:
-        calibration = await calibration_of(tx, resources, space)
-        below = CONTRADICTION_DISTANCE if calibration is None else calibration.contradiction_distance
-        near = await nearest_live(
-            tx,
-            resources.family,
-            vector,
-            audience=rows[0].memory.audience,
-            below=below,
-            limit=NEAREST,
-            excluding=[row.memory.id for row in rows],
-        )
-        found = await read_rows(tx, space.name, [one.memory_id for one in near])
-        return [found[one.memory_id].memory.summary for one in near if one.memory_id in found]
-
-    return await resources.database.in_space(space.id, read)
-
-
-async def _related(resources: Resources, space: SpaceRow, rows: Sequence[MemoryRow]) -> list[MemoryRow]:
+async def _related(
+    tx: SpaceTransaction, resources: Resources, space: SpaceRow, rows: Sequence[MemoryRow], vector: np.ndarray
+) -> list[MemoryRow]:
     """Live memories of the last six months that have to do with the event, nearest first; one chunk of each text."""
-    (vector, *_) = await _vectors(resources, rows)
+    calibration = await calibration_of(tx, resources, space)
+    below = TRANSITION_DISTANCE if calibration is None else calibration.transition_distance
+    near = await nearest_live(
+        tx,
+        resources.family,
+        vector,
+        audience=rows[0].memory.audience,
+        below=below,
+        limit=MOST_RELATED,
+        excluding=[row.memory.id for row in rows],
+        since=tx.now - LOOKING_BACK,
+    )
+    return await _in_order(tx, space, near)
 
-    async def read(tx: SpaceTransaction) -> list[MemoryRow]:
-        calibration = await calibration_of(tx, resources, space)
-        below = TRANSITION_DISTANCE if calibration is None else calibration.transition_distance
-        near = await nearest_live(
-            tx,
-            resources.family,
-            vector,
-            audience=rows[0].memory.audience,
-            below=below,
-            limit=MOST_RELATED,
-            excluding=[row.memory.id for row in rows],
-            since=tx.now - LOOKING_BACK,
-        )
-        found = await read_rows(tx, space.name, [one.memory_id for one in near])
-        return [found[one.memory_id] for one in near if one.memory_id in found]
 
-    return await resources.database.in_space(space.id, read)
+async def _in_order(tx: SpaceTransaction, space: SpaceRow, near: Sequence[Near]) -> list[MemoryRow]:
+    found = await read_rows(tx, space.name, [one.memory_id for one in near])
+    return [found[one.memory_id] for one in near if one.memory_id in found]

@@ -71,6 +71,11 @@ SAMPLE_VECTORS: Final = """
     LIMIT %(count)s
 """
 
+READ_VECTOR: Final = """
+    SELECT v.embedding FROM memory_vectors v
+    WHERE v.space_id = %(space_id)s AND v.family_id = %(family_id)s AND v.memory_id = %(memory_id)s
+"""
+
 DELETE_VECTORS: Final = """
     DELETE FROM memory_vectors WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s)
 """
@@ -256,6 +261,12 @@ async def sample_vectors(tx: SpaceTransaction, family_id: int, count: int) -> li
     """Up to `count` vectors of a family, spread evenly over the space's memories; float32."""
     rows = await tx.fetch_all(SAMPLE_VECTORS, {"family_id": family_id, "count": count})
     return [np.asarray(row["embedding"].to_numpy(), np.float32) for row in rows]
+
+
+async def read_vector(tx: SpaceTransaction, family_id: int, memory_id: int) -> np.ndarray | None:
+    """The vector that a memory was stored with, float32; None if it has none of this family."""
+    row = await tx.fetch_one(READ_VECTOR, {"family_id": family_id, "memory_id": memory_id})
+    return None if row is None else np.asarray(row["embedding"].to_numpy(), np.float32)
 
 
 async def add_evidence(tx: SpaceTransaction, evidence: Sequence[tuple[int, Evidence]]) -> None:
