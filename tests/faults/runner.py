@@ -174,26 +174,25 @@ async def _play(job: Job, tell: Callable[..., None]) -> None:
     database.HANGING_S = HANGING_S  # type: ignore[misc]
     install(points)
     with script.surroundings() as settings:
-        memory = await Memory.open(
+        async with Memory.open(
             database_url=job.app,
             database_worker_url=job.worker,
             embedder=HashedEmbedder(),
             worker=False,
             clock=clock,
             **settings,
-        )
-        space = memory.space(job.space)
-        for number, step in enumerate(script.steps[job.begin :], job.begin):
-            points.armed = number >= script.prepared
-            await _until_done(step, space, clock, patient=job.strike != "self")
-            points.armed = False
-            tell(acknowledged=number + 1)
-        tell(state=await _state(job), points=points.labels)
-        if job.repeat:
-            for step in script.steps:
-                await step(space)
-            tell(repeated=await _state(job))
-        await memory.close()
+        ) as memory:
+            space = memory.space(job.space)
+            for number, step in enumerate(script.steps[job.begin :], job.begin):
+                points.armed = number >= script.prepared
+                await _until_done(step, space, clock, patient=job.strike != "self")
+                points.armed = False
+                tell(acknowledged=number + 1)
+            tell(state=await _state(job), points=points.labels)
+            if job.repeat:
+                for step in script.steps:
+                    await step(space)
+                tell(repeated=await _state(job))
 
 
 async def _until_done(step: Step, space: Space, clock: SimulatedClock, *, patient: bool) -> None:

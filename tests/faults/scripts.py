@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from perdure import Space
 from perdure.connect import IcsFile, MailFile
+from perdure.errors import Conflict, NotFound
 from perdure.ingest import drain_pending_triage
 from perdure.llm import Models
 from perdure.types import Message
@@ -103,7 +104,10 @@ async def memory_called(space: Space, words: str) -> int | None:
 def update(words: str, **named: Any) -> Step:
     async def step(space: Space) -> object:
         found = await memory_called(space, words)
-        return None if found is None else await space.update(found, **named)
+        # Two who ask for the same change: the later one hears so, and has what it wanted.
+        with suppress(Conflict, NotFound):
+            return None if found is None else await space.update(found, **named)
+        return None
 
     return step
 
@@ -111,8 +115,9 @@ def update(words: str, **named: Any) -> Step:
 def pin(words: str) -> Step:
     async def step(space: Space) -> object:
         found = await memory_called(space, words)
-        if found is not None:
-            await space.pin(found)
+        with suppress(NotFound):
+            if found is not None:
+                await space.pin(found)
         return None
 
     return step
@@ -121,7 +126,9 @@ def pin(words: str) -> Step:
 def forget(words: str) -> Step:
     async def step(space: Space) -> object:
         found = await memory_called(space, words)
-        return None if found is None else await space.forget(found)
+        with suppress(NotFound):
+            return None if found is None else await space.forget(found)
+        return None
 
     return step
 
