@@ -37,12 +37,14 @@ def main() -> None:
         "taken_at": wall_clock().isoformat(timespec="seconds"),
         "machine": {"cpus": os.cpu_count(), "system": platform.system(), "machine": platform.machine()},
     }
-    say(f"{os.cpu_count()} cores, load {_load()} before.")
+    load = _load()
+    say(f"{os.cpu_count()} cores, load {load} before.")
     with open_server(arguments.dir) as server:
         results["machine"]["postgresql"] = server.server.version
         results |= asyncio.run(_measure(server, arguments.size, arguments.only))
         if "words-in" in arguments.only:
             results["words_in"] = words_in.measure(server, arguments.size)
+    results["machine"]["load"] = {"before": load, "after": _load()}
     found = targets(results)
     results["targets"] = [asdict(target) for target in found]
     out.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
