@@ -366,7 +366,8 @@ class Space(SpaceIntake):
         async def read(tx: SpaceTransaction) -> tuple[StoredMemory, ...]:
             ids = await list_ids(tx, params)
             rows = await read_rows(tx, row.name, ids)
-            return tuple(rows[memory_id].memory for memory_id in ids)
+            # What somebody else erased between the two statements is not there any more.
+            return tuple(rows[memory_id].memory for memory_id in ids if memory_id in rows)
 
         return await self._in(space, read)
 

@@ -89,17 +89,17 @@ class Runner:
         # Jobs side by side don't always make as many round trips: a run may end before its last points.
         if strike in {"self", "stop"} and reached:
             if not (hangs or result.killed):
-                return [f"{label}: neither killed nor stopped, but status {result.status}: {result.error}"], reached
+                return [f"{label}: neither killed nor stopped, but status {result.status}: {_last(result.error)}"], reached
             result = self._taken_up(script, space, result.acknowledged, at if at % 3 == 2 and not hangs else None)
         if result.status or result.state is None:
-            return [f"{label}: status {result.status}: {result.error}"], reached
+            return [f"{label}: status {result.status}: {_last(result.error)}"], reached
         wrong = waiting(result.state) + differences(reference.state, result.state)
         if result.repeated is not None:
             wrong += [f"repeated: {line}" for line in differences(reference.state, result.repeated)]
         if hangs:
             late = self.go_on()
             if late.status or late.state is None:
-                wrong.append(f"late: status {late.status}: {late.error}")
+                wrong.append(f"late: status {late.status}: {_last(late.error)}")
             else:
                 wrong += [f"late: {line}" for line in differences(reference.state, late.state)]
         return [f"{label}: {line}"[:WIDTH] for line in wrong[:SHOWN]], reached
@@ -131,6 +131,11 @@ def open_runner(place: Place) -> Iterator[Runner]:
         _pipe(process.stdin).close()
         process.wait(30)
         _pipe(process.stdout).close()
+
+
+def _last(error: str | None) -> str:
+    """What a traceback ends with."""
+    return error.strip().splitlines()[-1] if error else "no error"
 
 
 def _pipe(pipe: IO[str] | None) -> IO[str]:
