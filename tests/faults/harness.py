@@ -89,7 +89,9 @@ class Runner:
         # Jobs side by side don't always make as many round trips: a run may end before its last points.
         if strike in {"self", "stop"} and reached:
             if not (hangs or result.killed):
-                return [f"{label}: neither killed nor stopped, but status {result.status}: {_last(result.error)}"], reached
+                return [
+                    f"{label}: neither killed nor stopped, but status {result.status}: {_last(result.error)}"
+                ], reached
             result = self._taken_up(script, space, result.acknowledged, at if at % 3 == 2 and not hangs else None)
         if result.status or result.state is None:
             return [f"{label}: status {result.status}: {_last(result.error)}"], reached

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from perdure import Space
 from perdure.connect import IcsFile, MailFile
-from perdure.errors import Conflict, NotFound
+from perdure.errors import Conflict, DatabaseUnavailable, NotFound
 from perdure.ingest import drain_pending_triage
 from perdure.llm import Models
 from perdure.types import Message
@@ -91,8 +91,11 @@ async def drain(space: Space) -> object:
     return await space.drain()
 
 
-async def heartbeat(space: Space) -> object:
-    return await Worker(space._memory.resources).tick(heartbeat=True)
+async def heartbeat(space: Space) -> None:
+    """One tick of a worker, which waits by itself for a database that is gone: then it is looked at once more."""
+    await Worker(space._memory.resources).tick(heartbeat=True)
+    if (await space.stats()).pending:
+        raise DatabaseUnavailable("The tick left something for the next one.")
 
 
 async def memory_called(space: Space, words: str) -> int | None:

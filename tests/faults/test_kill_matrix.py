@@ -19,7 +19,7 @@ import pytest
 from tests.faults.harness import Reference, Runner
 from tests.faults.scripts import SCRIPTS
 
-SAMPLE = 3
+SAMPLE = 2
 """Points per script in a run of `make test`."""
 REACHED = 0.9
 """Jobs side by side make now more, now fewer round trips; at least so many of the chosen points have to be struck."""
