@@ -167,7 +167,7 @@ class SpaceIntake(SpaceQueue):
         return await self._in(space, read)
 
     async def retriage(self, *, limit: int = 1000) -> int:
-        """Queues exchanges that were stored verbatim, without a model, to be judged by the one configured now.
+        """Queues exchanges, mails and events stored verbatim, without a model, to be judged by the one there is now.
 
         What is worth keeping is replaced by the memory made of it; the rest sinks to the salience it deserves.
 

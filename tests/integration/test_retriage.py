@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 
 from perdure import Space
 from perdure.errors import ModelUnavailable
-from tests.doubles.chat_server import ChatServer
+from perdure.types import SourceItem
+from tests.doubles.chat_server import ChatServer, Request
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
 from tests.integration.test_contradiction import everything, live
@@ -91,3 +93,42 @@ async def test_what_was_forgotten_while_it_waited_does_not_come_back(
 async def test_without_a_judge_nothing_is_put_back(before: Space) -> None:
     with pytest.raises(ModelUnavailable, match="PERDURE_THINKER_URL"):
         await before.retriage()
+
+
+async def test_mails_and_events_are_judged_later_too(
+    judged: Space, urls, embedder: HashedEmbedder, chat: ChatServer
+) -> None:
+    async with open_memory(urls, embedder, clock=judged._memory.resources.database.clock) as memory:
+        space = memory.space(judged.name)
+        when = datetime(2026, 3, 5, 14, tzinfo=UTC)
+        await space.import_items(
+            [
+                SourceItem("email", "<1@example.org>", "Subject: Lease\nThe lease ends in June", when, speaker="Lena"),
+                SourceItem("email", "<2@example.org>", "Subject: Sale\nHalf price on kettles", when, speaker="Shop"),
+                SourceItem("calendar", "dentist#1", "Dentist on 5 March", when, series="dentist"),
+            ],
+            source="box",
+        )
+        await space.drain()
+    worth = {"summary": "The lease ends in June", "salience": 6, "save": True, "said_by": "tool"}
+    dentist = {"summary": "Dentist on 5 March at two", "salience": 5, "save": True, "said_by": "tool"}
+
+    def verdict(request: Request) -> dict[str, object]:
+        item = request.data("item")
+        if "lease" in item:
+            return worth
+        return dentist if "Dentist" in item else {"salience": 1, "summary": "an advertisement", "save": False}
+
+    chat.answer("triage", verdict)
+    assert await judged.retriage() == 3
+    report = await judged.drain()
+    assert (report.done, report.failed) == (3, 0)
+    stored = await everything(judged)
+    lease, event = stored["The lease ends in June"], stored["Dentist on 5 March at two"]
+    assert (lease.memory_type, lease.trust, lease.speaker) == ("email", "external", "Lena")
+    assert stored["Subject: Lease\nThe lease ends in June"].superseded_by == lease.id
+    assert (event.memory_type, event.superseded_at) == ("calendar", None)
+    assert stored["Dentist on 5 March"].superseded_by == event.id
+    sale = stored["Subject: Sale\nHalf price on kettles"]
+    assert (sale.salience, sale.superseded_at) == (1.0, None)
+    assert await judged.retriage() == 0

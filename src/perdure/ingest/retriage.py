@@ -18,7 +18,7 @@ BATCH: Final = 256
 
 
 async def retriage(resources: Resources, space: SpaceRow, *, limit: int) -> int:
-    """Puts exchanges that were kept verbatim back into the queue, oldest first; returns how many.
+    """Puts exchanges, mails and events that were kept verbatim back into the queue, oldest first; returns how many.
 
     The memories stay until the judge has spoken: saved, the new memory takes their place; else they are worth what the
     judge says, if that is less.
@@ -50,29 +50,54 @@ async def retriage(resources: Resources, space: SpaceRow, *, limit: int) -> int:
 
 async def _put_back(tx: SpaceTransaction, exchange: VerbatimExchange) -> None:
     first = exchange.texts[0][0].memory
-    user = [text for text in exchange.texts if text[0].memory.trust is Trust.USER]
-    payload: dict[str, object] = {
-        "operation_id": exchange.operation_id,
-        "user": "\n".join(map(_words, user)),
-        "assistant": "\n".join(_words(text) for text in exchange.texts if text[0].memory.trust is Trust.ASSISTANT),
+    said = exchange.kind == "exchange"
+    payload = _said(exchange) if said else _item(exchange)
+    series = payload.get("series")
+    await enqueue(
+        tx,
+        Queue.TRIAGE,
+        "conversation" if said else exchange.kind,
+        {**payload, "operation_id": exchange.operation_id, "replaces": list(exchange.ids)},
+        conversation_id=(first.conversation_id if said else str(series or "")) or "",
+        audience=first.audience,
+        speaker=_user_of(exchange) if said else first.speaker,
+        occurred_at=first.source_date,
+    )
+
+
+def _user_of(exchange: VerbatimExchange) -> str | None:
+    return next((text[0].memory.speaker for text in exchange.texts if text[0].memory.trust is Trust.USER), None)
+
+
+def _said(exchange: VerbatimExchange) -> dict[str, object]:
+    """An exchange as capture queues it."""
+
+    def words_of(trust: Trust) -> str:
+        return "\n".join(_words(text) for text in exchange.texts if text[0].memory.trust is trust)
+
+    return {
+        "user": words_of(Trust.USER),
+        "assistant": words_of(Trust.ASSISTANT),
         "tools": [
             {"name": text[0].memory.speaker, "content": _words(text), "ok": True}
             for text in exchange.texts
             if text[0].memory.trust is Trust.TOOL
         ],
         "recalled_ids": [],
-        "replaces": list(exchange.ids),
     }
-    await enqueue(
-        tx,
-        Queue.TRIAGE,
-        "conversation",
-        payload,
-        conversation_id=first.conversation_id or "",
-        audience=first.audience,
-        speaker=user[0][0].memory.speaker if user else None,
-        occurred_at=first.source_date,
-    )
+
+
+def _item(exchange: VerbatimExchange) -> dict[str, object]:
+    """A mail or an event as an import queues it; events have revisions, mails have none."""
+    return {
+        "source": exchange.kind,
+        "external_id": exchange.operation_id,
+        "series": exchange.operation_id if exchange.kind == "calendar" else None,
+        "title": "",
+        "text": "\n".join(map(_words, exchange.texts)),
+        "cancelled": False,
+        "metadata": dict(exchange.texts[0][0].memory.metadata),
+    }
 
 
 def _words(text: tuple[MemoryRow, ...]) -> str:

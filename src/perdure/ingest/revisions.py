@@ -23,12 +23,16 @@ CANCELLED = "the event was cancelled"
 
 
 async def earlier_revisions(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list[MemoryRow]:
-    """The first chunks of live memories that earlier revisions left; none where nothing is ever revised."""
+    """The first chunks of live memories that earlier revisions left; none where nothing is ever revised.
+
+    What `work` is judged in place of is no earlier revision, but this very one as it was said.
+    """
     if not work.payload.get("series"):
         return []
     rows = await read_rows(tx, space.name, await memories_from(tx, work.kind, source_key(work.payload)))
+    same = set(work.payload.get("replaces") or ())
     stranger = TRUST_RANK[Trust.EXTERNAL]
-    return [rows[each] for each in sorted(rows) if TRUST_RANK[rows[each].memory.trust] <= stranger]
+    return [rows[each] for each in sorted(rows) if each not in same and TRUST_RANK[rows[each].memory.trust] <= stranger]
 
 
 async def outdate(

@@ -10,6 +10,9 @@ from typing import Final
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, chunk_ids, read_rows
 
+JUDGED_KINDS: Final = ("exchange", "email", "calendar")
+"""Evidence of what a judge would have judged, had there been one."""
+
 MEMORIES_FROM: Final = """
     SELECT DISTINCT coalesce(m.chunk_of, m.id) AS root
     FROM memory_evidence e
@@ -39,18 +42,18 @@ FIND_VERBATIM: Final = """
         WHERE f.space_id = %(space_id)s AND f.context -> 'payload' -> 'replaces' IS NOT NULL
     ),
     told AS MATERIALIZED (
-        SELECT DISTINCT ON (e.memory_id) e.memory_id, e.external_id AS operation_id
+        SELECT DISTINCT ON (e.memory_id) e.memory_id, e.kind, e.external_id AS operation_id
         FROM memories m
         JOIN memory_state s ON s.space_id = %(space_id)s AND s.memory_id = m.id
         JOIN memory_evidence e ON e.space_id = %(space_id)s AND e.memory_id = m.id
         WHERE m.space_id = %(space_id)s AND m.made_by = %(made_by)s AND m.chunk_of IS NULL
-          AND s.superseded_at IS NULL AND e.kind = 'exchange'
+          AND s.superseded_at IS NULL AND e.kind = ANY (%(kinds)s::text[])
         ORDER BY e.memory_id, e.id
     )
-    SELECT t.operation_id, array_agg(t.memory_id ORDER BY t.memory_id) AS roots
+    SELECT t.kind, t.operation_id, array_agg(t.memory_id ORDER BY t.memory_id) AS roots
     FROM told t
     WHERE t.operation_id NOT IN (SELECT k.operation_id FROM taken k WHERE k.operation_id IS NOT NULL)
-    GROUP BY t.operation_id
+    GROUP BY t.kind, t.operation_id
     ORDER BY min(t.memory_id)
     LIMIT %(limit)s
 """
@@ -58,8 +61,13 @@ FIND_VERBATIM: Final = """
 
 @dataclass(frozen=True, slots=True)
 class VerbatimExchange:
-    """An exchange that was kept as it was said: its texts in order, each as its chunks."""
+    """An exchange, a mail or an event that was kept as it was said: its texts in order, each as its chunks.
 
+    `kind` is that of its evidence (`JUDGED_KINDS`), `operation_id` what the evidence names: of a mail or an event, the
+    source's own id.
+    """
+
+    kind: str
     operation_id: str
     texts: tuple[tuple[MemoryRow, ...], ...]
 
@@ -83,11 +91,15 @@ async def last_observed(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, d
 async def verbatim_exchanges(
     tx: SpaceTransaction, made_by: str, limit: int, *, space: str = ""
 ) -> list[VerbatimExchange]:
-    """The oldest exchanges that were kept as they were said, live, and are not in the queue again; whole ones."""
-    found = await tx.fetch_all(FIND_VERBATIM, {"made_by": made_by, "limit": limit})
+    """The oldest that were kept as they were said, live, and are not in the queue again; whole ones."""
+    params = {"made_by": made_by, "limit": limit, "kinds": list(JUDGED_KINDS)}
+    found = await tx.fetch_all(FIND_VERBATIM, params)
     roots = [root for row in found for root in row["roots"]]
     rows = await read_rows(tx, space, await chunk_ids(tx, roots))
     texts: dict[int, list[MemoryRow]] = {}
     for _, row in sorted(rows.items()):
         texts.setdefault(row.memory.chunk_of or row.memory.id, []).append(row)
-    return [VerbatimExchange(row["operation_id"], tuple(tuple(texts[root]) for root in row["roots"])) for row in found]
+    return [
+        VerbatimExchange(row["kind"], row["operation_id"], tuple(tuple(texts[root]) for root in row["roots"]))
+        for row in found
+    ]
