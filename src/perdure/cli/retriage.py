@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 @click.option("--limit", type=int, default=1000, show_default=True, help="Exchanges at most, 1 to 100000.")
 @common
 def retriage(call: Call, *, limit: int) -> None:
-    """Put exchanges, mails and events that were kept word for word back into the queue, to be judged by the model configured now.
+    """Put exchanges, mails and events that were kept word for word back into the queue.
 
+    The model that is configured now judges them.
     What is worth keeping is replaced by the memory made of it, which `perdure restore` can undo; the rest sinks to the
     salience that it deserves. A worker does the judging.
     """
