@@ -20,7 +20,7 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.memories import list_ids, read_evidence, read_rows
 from perdure.store.spaces import SpaceRow
 from perdure.store.visibility import facets_of
-from perdure.text import mask, require_text
+from perdure.text import require_text
 from perdure.types import Evidence, MemoryType, Nothing, Outcome, Recall, SearchResult, StoredMemory, Trust, WhyNot
 
 T = TypeVar("T")
@@ -166,7 +166,7 @@ class Space(SpaceIntake):
         Raises:
             InvalidInput, Conflict, EmbeddingUnavailable, EmbeddingFailed, FamilyMismatch, DatabaseUnavailable.
         """
-        words = mask(require_text(text)).text
+        words = ingest.own_words(require_text(text))
         kind = door.require_choice(memory_type, "memory_type", MemoryType)
         weight = door.require_salience(salience)
         labels = ingest.masked_labels(door.require_labels(tags, "tags"))

@@ -109,9 +109,10 @@ class SpaceQueue:
         return await self._in(space, read)
 
     async def failed(self, *, limit: int = 1000) -> tuple[FailedOperation, ...]:
-        """What was given up after its last attempt, oldest first: 1..10000 of them, whatever their audience.
+        """What was given up after its last attempt, oldest first: 1..10000 of them.
 
-        What was said is not in them; `failed_context` has it.
+        What was said is not in them; `failed_context` has it. A handle of an audience sees, replays and drops its own
+        and those of the whole space; a handle of the whole space, which an operator holds, all of them.
         """
         most = door.require_number(limit, "limit", 1, 10_000)
         space = await self._memory.find_space(self.name)
@@ -119,7 +120,7 @@ class SpaceQueue:
             return ()
 
         async def read(tx: SpaceTransaction) -> tuple[FailedOperation, ...]:
-            return tuple(await list_failed(tx, most))
+            return tuple(await list_failed(tx, most, self.audience))
 
         return await self._in(space, read)
 
@@ -153,7 +154,7 @@ class SpaceQueue:
         space = await self._require_space()
 
         async def write(tx: SpaceTransaction) -> tuple[int, ...]:
-            return tuple(await requeue_failed(tx, wanted or None))
+            return tuple(await requeue_failed(tx, wanted or None, self.audience))
 
         return await self._in(space, write)
 
@@ -167,7 +168,7 @@ class SpaceQueue:
         space = await self._require_space()
 
         async def write(tx: SpaceTransaction) -> tuple[int, ...]:
-            return tuple(await drop_failed(tx, wanted))
+            return tuple(await drop_failed(tx, wanted, self.audience))
 
         return await self._in(space, write)
 

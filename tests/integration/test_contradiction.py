@@ -123,7 +123,7 @@ async def test_the_user_overturns_what_a_stranger_said(judged: Space, chat: Chat
     assert await live(judged) == ["The flight leaves at 8 from gate number 3"]
 
 
-async def test_the_users_own_word_takes_the_place_of_the_same_in_a_mail_with_all_that_was_known(
+async def test_the_users_own_word_takes_the_place_of_the_same_in_a_mail_which_becomes_evidence_and_no_more(
     judged: Space, chat: ChatServer
 ) -> None:
     chat.answer("triage", lambda request: {"tags": ["travel"], "salience": 8} if request.data("item") else None)
@@ -132,10 +132,30 @@ async def test_the_users_own_word_takes_the_place_of_the_same_in_a_mail_with_all
     chat.answer("triage", {"tags": ["Lisbon"], "salience": 6})
     chat.answer("contradiction", {"verdict": "DUPLICATE"})
     await say(judged, "From gate number 3 the flight leaves at 9", operation_id="op-1")
-    (memory,) = await judged.list(tags=["travel"])
-    assert (memory.trust, memory.tags) == ("user", ("Lisbon", "travel"))
-    assert memory.salience >= 8
+    (memory,) = await judged.list(tags=["Lisbon"])
+    assert (memory.trust, memory.tags) == ("user", ("Lisbon",))
+    assert memory.salience < 8
     assert [item.kind for item in await judged.evidence(memory.id)] == ["email", "exchange"]
+
+
+async def test_a_mail_that_says_the_same_neither_renews_nor_lifts_what_the_user_said(
+    judged: Space, chat: ChatServer
+) -> None:
+    verdicts = {"The meeting is at 3 pm": "DUPLICATE", "The meeting is at 4 pm": "CONTRADICTS"}
+    await judged.capture(user="The meeting is at 3 pm", occurred_at="2026-01-01T10:00Z")
+    await judged.drain()
+    chat.answer("triage", lambda request: {"salience": 10, "tags": ["injected"]} if request.data("item") else None)
+    chat.answer("contradiction", lambda request: {"verdict": verdicts[request.data("old")]})
+    await hand_in(judged, "email", "The meeting is at 3 pm ok")
+    await judged.drain()
+    chat.answer("contradiction", {"verdict": "UPDATES"})
+    await judged.capture(user="The meeting is at 4 pm", occurred_at="2026-02-10T10:00Z")
+    await judged.drain()
+    assert await live(judged) == ["The meeting is at 4 pm"]
+    old = (await everything(judged))["The meeting is at 3 pm"]
+    assert "injected" not in old.tags
+    assert old.salience < 10
+    assert [item.kind for item in await judged.evidence(old.id)] == ["exchange", "email"]
 
 
 async def test_what_is_told_in_private_does_not_overturn_what_the_space_knows(judged: Space, chat: ChatServer) -> None:

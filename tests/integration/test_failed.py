@@ -123,3 +123,19 @@ async def test_another_space_neither_sees_nor_replays_nor_drops_it(poisoned: Spa
     assert await other.replay_failed(*ids) == ()
     assert await other.drop_failed(*ids) == ()
     assert len(await poisoned.failed()) == 3
+
+
+async def test_one_audience_neither_sees_nor_replays_nor_drops_what_failed_in_another(
+    poisoned: Space, memory: Memory
+) -> None:
+    private, group = (memory.space(poisoned.name, audience=name) for name in ("private", "group"))
+    await private.capture(user="POISON of a private talk", conversation_id="private talk")
+    for _ in range(3):
+        await private.drain()
+        poisoned._memory.resources.database.clock.advance(timedelta(minutes=30))  # type: ignore[attr-defined]
+    (mine,) = [one for one in await private.failed() if one.audience == "private"]
+    assert mine.id not in {one.id for one in await group.failed()}
+    assert await group.replay_failed(mine.id) == ()
+    assert await group.drop_failed(mine.id) == ()
+    assert mine in await poisoned.failed()  # whoever operates the whole space sees all of them
+    assert await private.drop_failed(mine.id) == (mine.id,)

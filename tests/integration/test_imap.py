@@ -282,6 +282,10 @@ def test_only_mails_since_a_day_are_read_when_asked(server: MailServer, folder: 
     server.put([mail(1)], folder, at=datetime(2024, 6, 1, 12, tzinfo=UTC))
     server.put([mail(2)], folder, at=datetime(2025, 6, 1, 12, tzinfo=UTC))
     assert titles(read(account(server.port, folder), since=date(2025, 1, 1))) == notes(2)
+    # Who asks for more than the reading before gets what that one left out.
+    (batch,) = read(account(server.port, folder), since=date(2025, 1, 1))
+    assert titles(read(account(server.port, folder), batch.checkpoint, date(2025, 1, 1))) == []
+    assert titles(read(account(server.port, folder), batch.checkpoint)) == notes(1, 2)
 
 
 def test_a_mail_without_date_is_dated_by_the_mailbox(server: MailServer, folder: str) -> None:

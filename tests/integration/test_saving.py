@@ -405,3 +405,14 @@ async def test_any_script_is_stored_and_found_again(space: Space, text: str) -> 
     (hit, *_) = (await space.search(text)).hits
     assert hit.memory.id in outcome.ids
     assert "\x00" not in hit.memory.summary
+
+
+async def test_what_was_recalled_is_not_saved_again_as_new(space: Space) -> None:
+    await space.save("The landlord raises the rent in January")
+    recalled = await space.recall("When does the landlord raise the rent?")
+    assert "<memories>" in recalled.tail
+    with pytest.raises(InvalidInput, match="recalled"):
+        await space.save(recalled.tail)
+    outcome = await space.save(f"{recalled.tail}\nThe rent is 900 a month")
+    assert isinstance(outcome, Stored)
+    assert (await space.get(outcome.ids[0])).summary.strip() == "The rent is 900 a month"

@@ -255,15 +255,15 @@ async def test_what_a_mail_left_is_found_by_its_evidence_while_it_lives(shelf: S
     async def fill(tx: SpaceTransaction) -> None:
         for memory_id, at in ((first[0], observed[0]), (first[1], observed[1]), (second, None)):
             await changes.add_evidence(tx, [(memory_id, Evidence("email", "mail-1", observed_at=at))])
-        await changes.add_evidence(tx, [(second, Evidence("calendar", "mail-2"))])
+        await changes.add_evidence(tx, [(second, Evidence("calendar", "mail-2", None))])
 
     await shelf.run(fill)
-    assert await shelf.run(lambda tx: evidence.memories_from(tx, "email", "mail-1")) == [first[0], second]
-    assert await shelf.run(lambda tx: evidence.memories_from(tx, "email", "mail-2")) == []
+    assert await shelf.run(lambda tx: evidence.memories_from(tx, "email", "mail-1", None)) == [first[0], second]
+    assert await shelf.run(lambda tx: evidence.memories_from(tx, "email", "mail-2", None)) == []
     told = await shelf.run(lambda tx: evidence.last_observed(tx, [*first, second]))
     assert (told[first[0]] >= observed[0], told[first[1]] >= observed[1]) == (True, True)
     await shelf.supersede(first[0], second)
-    assert await shelf.run(lambda tx: evidence.memories_from(tx, "email", "mail-1")) == [second]
+    assert await shelf.run(lambda tx: evidence.memories_from(tx, "email", "mail-1", None)) == [second]
 
 
 async def test_what_was_kept_verbatim_is_found_by_exchange_until_it_is_judged(memory: Memory, shelf: Shelf) -> None:

@@ -150,10 +150,11 @@ async def test_a_user_text_of_16000_bytes_is_cut_between_characters(judged: Spac
 
 
 async def test_a_user_who_says_nothing_is_not_asked_about(judged: Space, chat: ChatServer) -> None:
-    await judged.capture(user="👍", assistant="Glad you like it!")
-    report = await judged.drain()
-    assert (report.done, report.outcomes) == (1, {"nothing": 1})
-    assert chat.requests == []
+    await judged.save("There is a space")
+    outcome = await judged.capture(user="👍", assistant="Glad you like it!")
+    assert outcome.status == "nothing"
+    assert (await judged.stats()).waiting["pending_triage"] == 0
+    assert chat.asked("triage") == []
 
 
 @pytest.mark.parametrize("user", ["I'm vegan", "我吃素", "Ich bin 30"])

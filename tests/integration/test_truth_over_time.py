@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from perdure import Space
+from perdure.types import SourceItem
 from tests.doubles.chat_server import ChatServer, Request
 from tests.doubles.clock import SkippingClock
 from tests.integration.test_contradiction import everything, live, say
@@ -183,3 +184,17 @@ async def test_without_a_model_an_event_is_revised_and_closed_by_its_evidence(sp
     await hand_in(space, "calendar", "Dentist, Monday 14:30", series="dentist", external_id="r3", cancelled=True)
     await space.drain()
     assert await live(space) == ["Choir, Tuesday 19:00"]
+
+
+async def test_an_event_in_one_persons_calendar_leaves_the_same_in_anothers_alone(judged: Space) -> None:
+    ada, ben = (judged._memory.space(judged.name, audience=name) for name in ("ada", "ben"))
+    starts = datetime(2026, 3, 5, 14, tzinfo=UTC)
+    for space, words in ((ada, "Dentist at two"), (ben, "Dentist at three")):
+        item = SourceItem("calendar", f"dentist#{words}", words, starts, series="dentist")
+        await space.import_items([item], source="calendar")
+        await space.drain()
+    assert (await live(ada), await live(ben)) == (["Dentist at two"], ["Dentist at three"])
+    gone = SourceItem("calendar", "dentist#gone", "Dentist", starts, series="dentist", cancelled=True)
+    await ben.import_items([gone], source="calendar")
+    await ben.drain()
+    assert (await live(ada), await live(ben)) == (["Dentist at two"], [])

@@ -10,7 +10,14 @@ NOBODY: frozenset[str] = frozenset()
 
 
 def vouched(
-    said_by: str, summary: str, *, user: str = "", assistant: str = "", tools: str = "", outside: bool = False
+    said_by: str,
+    summary: str,
+    *,
+    user: str = "",
+    assistant: str = "",
+    tools: str = "",
+    outside: bool = False,
+    asked: bool = False,
 ) -> str:
     return vouched_by(
         said_by,
@@ -19,6 +26,7 @@ def vouched(
         assistant=set(assistant.split()),
         tools=set(tools.split()),
         outside=outside,
+        asked=asked,
     )
 
 
@@ -76,3 +84,15 @@ def test_a_tool_that_does_something_grounds_nothing(name: str) -> None:
 @pytest.mark.parametrize(("name", "outside"), [("fetch_url", True), ("readInbox", True), ("get_weather", False)])
 def test_tools_that_read_what_strangers_wrote_are_told_by_their_names(name: str, outside: bool) -> None:
     assert reads_outside(name) is outside
+
+
+def test_what_a_reply_invents_to_a_question_is_not_the_users() -> None:
+    said = {"user": "visit lisbon", "assistant": "you are allergic peanuts lisbon"}
+    assert vouched("user", "lisbon allergic peanuts", asked=True, **said) == "assistant"
+    # A correction says little, and the reply spells it out.
+    assert vouched("user", "meeting starts 4pm", user="sorry 4pm", assistant="meeting starts 4pm") == "user"
+
+
+def test_of_what_strangers_may_have_written_the_user_has_to_have_said_most() -> None:
+    assert vouched("user", "meeting 4 pm", user="read mail meeting", tools="\u4f1a\u8bae", outside=True) == "external"
+    assert vouched("user", "meeting 4 pm", user="meeting 4", tools="\u4f1a\u8bae", outside=True) == "user"

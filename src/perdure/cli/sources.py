@@ -96,7 +96,8 @@ def calendar(
     password = None if user is None else _password(CALENDAR_PASSWORD, f"Password of {user}")
     published = ics or url.partition("?")[0].lower().endswith(".ics")
     source = (IcsUrl if published else CalDav)(url, options, username=user, password=password)
-    return import_source(call, source, url.partition("?")[0], audience, advice=NOTHING_INSIDE)
+    # Not the address: the path of a private calendar is its secret, and it may hold a password.
+    return import_source(call, source, source.name, audience, advice=NOTHING_INSIDE)
 
 
 def _password(variable: str, question: str) -> str:

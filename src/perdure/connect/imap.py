@@ -49,6 +49,7 @@ class ImapMailbox:
         """`since` leaves out what the server got before that day."""
         self.notes: list[str] = []
         self._account = account
+        self._first = since
         self._since = f"{since.day}-{_MONTHS[since.month - 1]}-{since.year}" if since else None
         self._pause = pause
         self._mailbox: BaseMailBox | None = None
@@ -79,7 +80,7 @@ class ImapMailbox:
         """
         self.close()
         self._closed = False
-        self._validity, self._last = _place(checkpoint, self._account.folder)
+        self._validity, self._last = _place(checkpoint, self._account.folder, self._first)
         try:
             while uids := self._retried(lambda mailbox: waiting(mailbox, self._last, self._since)):
                 yield from self._numbered(uids)
@@ -125,7 +126,12 @@ class ImapMailbox:
                 refused.append(error)
             else:
                 items.append(replace(item, metadata={**item.metadata, "folder": self._account.folder}))
-        place = {"folder": self._account.folder, "uidvalidity": self._validity, "last_uid": self._last}
+        place = {
+            "folder": self._account.folder,
+            "uidvalidity": self._validity,
+            "last_uid": self._last,
+            "since": self._first.isoformat() if self._first else None,
+        }
         return SourceBatch(tuple(items), place, tuple(refused))
 
     def _mails(self, mailbox: BaseMailBox, uids: list[int]) -> dict[int, Fetched | None]:
@@ -192,9 +198,15 @@ class ImapMailbox:
             hang_up(mailbox)
 
 
-def _place(checkpoint: Mapping[str, object] | None, folder: str) -> tuple[int | None, int]:
-    """UIDVALIDITY and last UID of a checkpoint; the beginning where it is of another folder."""
+def _place(checkpoint: Mapping[str, object] | None, folder: str, since: date | None) -> tuple[int | None, int]:
+    """UIDVALIDITY and last UID of a checkpoint.
+
+    The beginning where it is of another folder, or of a reading that left out what is wanted now.
+    """
     if not checkpoint or checkpoint.get("folder") != folder:
+        return None, 0
+    began = checkpoint.get("since")
+    if isinstance(began, str) and (since is None or since.isoformat() < began):
         return None, 0
     validity, last = checkpoint.get("uidvalidity"), checkpoint.get("last_uid")
     if not isinstance(validity, int) or not isinstance(last, int):

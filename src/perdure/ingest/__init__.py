@@ -22,6 +22,7 @@ from perdure.ingest.saving import (
     save_draft,
     update_memory,
 )
+from perdure.ingest.words import own_words
 
 __all__ = [
     "Archive",
@@ -44,6 +45,7 @@ __all__ = [
     "masked_labels",
     "masked_metadata",
     "operation_fingerprint",
+    "own_words",
     "pin_memory",
     "read_again",
     "read_archive",

@@ -83,6 +83,8 @@ def read_exchange(
     results = _tools(tools, len(said.encode()) + len(replied.encode()))
     if not has_letter_or_digit(said) and not has_letter_or_digit(replied):
         return Nothing("no letter or digit in the exchange")
+    if said and not has_letter_or_digit(said):
+        return Nothing("no letter or digit in what the user said")
     if asks_to_forget_this(said):
         return Nothing(NOT_TO_REMEMBER)
     return Exchange(said, replied, results, speaker, audience, conversation_id or "", occurred_at, recalled_ids)

@@ -15,7 +15,7 @@ from perdure.llm import Prompt, render
 from perdure.llm.schemas import TriageVerdict
 from perdure.rules.attribution import is_memory_tool, is_read_tool, reads_outside, vouched_by
 from perdure.store.queue import QueuedWork
-from perdure.text import ASSISTANT, has_letter_or_digit, query_terms, terms, truncate_bytes, truncate_chars
+from perdure.text import ASSISTANT, has_letter_or_digit, is_question, query_terms, terms, truncate_bytes, truncate_chars
 from perdure.types import Evidence, MemoryType, StoredMemory, Trust
 
 TRIAGE_BYTES: Final = 8000
@@ -80,6 +80,11 @@ def told(work: QueuedWork) -> list[tuple[str, str]]:
     ]
 
 
+def _heard_from_tools(work: QueuedWork) -> list[str]:
+    """All that tools answered, those of the memory too: what they brought may be a stranger's."""
+    return [tool["content"] for tool in work.payload["tools"] if tool["ok"]]
+
+
 def cut_to_budget(user: str, reply: str, tools: Sequence[str]) -> tuple[str, str, str]:
     """What a judge reads: the user's words first, then the reply, then tool text, to `TRIAGE_BYTES` in all."""
     user = truncate_bytes(user, TRIAGE_BYTES)
@@ -113,8 +118,9 @@ def _read_conversation(work: QueuedWork, recalled: Sequence[StoredMemory]) -> Ma
                 distinctive_terms(verdict.summary, work.speaker),
                 user=set(terms(user)),
                 assistant=set(terms(reply)),
-                tools={term for words in [*strangers, *(words for _, words in tools)] for term in terms(words)},
+                tools={term for words in [*strangers, *_heard_from_tools(work)] for term in terms(words)},
                 outside=outside,
+                asked=is_question(user),
             )
         )
         speaker, words = {

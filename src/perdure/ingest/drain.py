@@ -300,6 +300,7 @@ class _Drain:
                 ready = await HANDLERS[work.kind](self._resources, self._space, work, ledger)
             self._tally.count([work], await self._settling.finish([work], ready, ledger))
         except LeaseLost:
+            await self._settling.count(ledger)
             return False
         except Contended as error:
             await self._settling.give_back([work], str(error), ledger)

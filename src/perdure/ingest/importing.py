@@ -14,12 +14,13 @@ from datetime import datetime
 from perdure.door import MAX_EXTERNAL_ID_BYTES, optional_name, optional_time, require_key
 from perdure.errors import InvalidInput
 from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.words import own_words
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import mark_processed, processed
 from perdure.store.spaces import SpaceRow, lock_space
-from perdure.text import has_letter_or_digit, is_assistant, mask, require_text
+from perdure.text import has_letter_or_digit, is_assistant, require_text
 from perdure.types import Evidence, Message, Stored, Trust
 
 BATCH = 128
@@ -140,7 +141,7 @@ def _message(item: object, place: str) -> Message:
         raise InvalidInput(place, item, f"it has to be a Message, not {type(item).__name__}")
     return replace(
         item,
-        text=mask(require_text(item.text)).text,
+        text=own_words(require_text(item.text)),
         external_id=require_key(item.external_id, "external_id", MAX_EXTERNAL_ID_BYTES),
         speaker=optional_name(item.speaker, "speaker"),
         occurred_at=optional_time(item.occurred_at, "occurred_at"),

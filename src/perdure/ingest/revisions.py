@@ -25,11 +25,13 @@ CANCELLED = "the event was cancelled"
 async def earlier_revisions(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list[MemoryRow]:
     """The first chunks of live memories that earlier revisions left; none where nothing is ever revised.
 
-    What `work` is judged in place of is no earlier revision, but this very one as it was said.
+    Only of its own audience: the same event in somebody else's calendar is theirs. What `work` is judged in place of is
+    no earlier revision, but this very one as it was said.
     """
     if not work.payload.get("series"):
         return []
-    rows = await read_rows(tx, space.name, await memories_from(tx, work.kind, source_key(work.payload)))
+    left = await memories_from(tx, work.kind, source_key(work.payload), work.audience)
+    rows = await read_rows(tx, space.name, left)
     same = set(work.payload.get("replaces") or ())
     stranger = TRUST_RANK[Trust.EXTERNAL]
     return [rows[each] for each in sorted(rows) if each not in same and TRUST_RANK[rows[each].memory.trust] <= stranger]

@@ -12,6 +12,7 @@ from perdure.ingest.capture import first_outcome, require_first_outcome
 from perdure.ingest.drafts import Draft, chunk_of, content_hash, draft_of, prepare
 from perdure.ingest.keys import stored_postings
 from perdure.ingest.outcomes import outcome_to_data
+from perdure.ingest.words import own_words
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
 from perdure.store.changes import change, change_text, pin, write_history
@@ -230,7 +231,7 @@ def masked_metadata(metadata: Mapping[str, object]) -> dict[str, object]:
 def _masked_changes(changes: Changes) -> Changes:
     return replace(
         changes,
-        text=None if changes.text is None else mask(changes.text).text,
+        text=None if changes.text is None else own_words(changes.text),
         tags=None if changes.tags is None else masked_labels(changes.tags),
         entities=None if changes.entities is None else masked_labels(changes.entities),
         metadata=None if changes.metadata is None else masked_metadata(changes.metadata),

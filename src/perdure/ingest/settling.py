@@ -84,7 +84,10 @@ class Settling:
         raise Contended(CONTENDED)
 
     async def fail(self, work: QueuedWork, error: Exception, ledger: Ledger) -> bool:
-        """Counts a failed attempt; True if it was the last one and the row moved to failed_operations."""
+        """Counts a failed attempt; True if it was the last one and the row moved to failed_operations.
+
+        False, too, where another worker has the row by now.
+        """
         attempts = work.attempts + 1
         text = f"{type(error).__name__}: {error}"
         answer = error.answer if isinstance(error, ModelFailed) else None
@@ -95,11 +98,21 @@ class Settling:
                 later = tx.now + timedelta(seconds=retry_delay_s(attempts, self.jitter))
                 await retry_later(tx, work, self.holder, failed=True, not_before=later, error=text)
                 return False
-            if await finish(tx, work, self.holder):
-                await record_failure(tx, work, text, answer)
+            if not await finish(tx, work, self.holder):
+                return False
+            await record_failure(tx, work, text, answer)
             return True
 
         return await self.resources.database.in_space(self.space.id, write)
+
+    async def count(self, ledger: Ledger) -> None:
+        """Records what models were asked for work that somebody else has taken over."""
+
+        async def write(tx: SpaceTransaction) -> None:
+            await record_usage(tx, ledger.uses)
+
+        if ledger.uses:
+            await self.resources.database.in_space(self.space.id, write)
 
     async def give_back(
         self, works: Sequence[QueuedWork], why: str, ledger: Ledger | None = None, *, pause: timedelta = OUTAGE_PAUSE

@@ -16,7 +16,7 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, NewText, read_evidence, read_rows
 from perdure.store.spaces import SpaceRow
 from perdure.text import fold
-from perdure.types import Merged, Outcome, Stored, Superseded
+from perdure.types import Merged, Outcome, Stored, Superseded, Trust
 
 NOT_STORED_YET: Final = 2**63 - 1
 """The id of a new memory as far as verdicts are concerned: it came in last."""
@@ -67,11 +67,13 @@ async def _united(tx: SpaceTransaction, text: NewText, same: Sequence[Judged]) -
     if not same:
         return text
     olds = [one.candidate.rows[0].memory for one in same]
+    # What strangers wrote bears it out, but doesn't say what it is about or how much it weighs.
+    own = [old for old in olds if old.trust is not Trust.EXTERNAL or text.chunks[0].trust is Trust.EXTERNAL]
     tags: dict[str, str] = {}
-    for tag in (*text.chunks[0].tags, *(tag for old in olds for tag in old.tags)):
+    for tag in (*text.chunks[0].tags, *(tag for old in own for tag in old.tags)):
         tags.setdefault(fold(tag), tag)
     evidence = [item for old in olds for item in await read_evidence(tx, old.id)]
-    salience = max(text.chunks[0].salience, *(old.salience for old in olds))
+    salience = max([text.chunks[0].salience, *(old.salience for old in own)])
     return NewText(
         tuple(
             replace(

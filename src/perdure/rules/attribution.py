@@ -1,8 +1,8 @@
 """Who vouches for what a triage made of an exchange; and what the names of tools tell.
 
 A model says who said it, but the model has read tool text, which may have told it what to say. So its word counts as
-the user's only where the words bear it out: something of it stands in what the user said, and nothing of it is known
-from the tools alone.
+the user's only where the words bear it out: something of it stands in what the user said, nothing of it is known from
+the tools alone, and of the answer to a question no more of it stands in the reply alone.
 """
 
 from __future__ import annotations
@@ -75,17 +75,25 @@ def vouched_by(
     assistant: AbstractSet[str],
     tools: AbstractSet[str],
     outside: bool,
+    asked: bool = False,
 ) -> str:
     """The trust of a summary: `user`, `assistant`, `tool` or `external`.
 
     Args:
         said_by: whom the model names: user, assistant or tool.
         summary: the distinctive terms of the summary: no function words, not the speaker's name, no roles.
-        user, assistant, tools: the terms of what each of them said; `tools` includes external text that was recalled.
+        user, assistant, tools: the terms of what each of them said; `tools` includes what was recalled, by a memory
+            tool too.
         outside: whether text that strangers may have written was in the exchange; then nothing but the user's own
-            word is trusted more than `external`.
+            word is trusted more than `external`, and the user has to have said most of it: strangers may write in
+            another language, in which no term of theirs is found again.
+        asked: the user asked a question: what the reply tells more of is the reply's own.
     """
-    if said_by == "user" and summary & user and not (summary & tools) - user:
+    own = summary & user
+    replied = (summary & assistant) - user
+    borne_out = 2 * len(own) > len(summary) if outside else bool(own)
+    answered = asked and len(replied) > len(own)
+    if said_by == "user" and borne_out and not answered and not (summary & tools) - user:
         return "user"
     if not tools and said_by == "user" and not summary & assistant:
         # Nobody else can have said it: the model put the user's words into its own, or into another language.

@@ -91,12 +91,15 @@ def plan(new: Side, judged: Sequence[tuple[Side, str]]) -> Plan:
     """All verdicts on one new memory as one plan.
 
     What is merged speaks with the voice of the memory it is merged into, and is as new as the newer of both: a truth
-    that was said again is not overturned by what was said in between.
+    that was said again, by somebody trusted as much, is not overturned by what was said in between.
     """
     same = [old for old, verdict in judged if effect(verdict, new, old) is Effect.MERGE]
     target = max(same, key=lambda old: (TRUST_RANK[old.trust], old.age), default=None)
     survivor = new
     if target is not None:
+        if TRUST_RANK[new.trust] < TRUST_RANK[target.trust]:
+            # Hearsay bears out what somebody more trusted said, and neither renews it nor turns it against anything.
+            return Plan(merge_into=target.id)
         survivor = Side(target.id, target.trust, max(target.observed, new.observed), target.audience)
 
     found: dict[Effect, list[Side]] = {each: [] for each in Effect}

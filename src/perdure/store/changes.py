@@ -29,6 +29,7 @@ from perdure.store.postings import Postings, add_facets, delete_postings, insert
 from perdure.store.postings import add_entities as add_entity_postings
 from perdure.store.sketches import entity_position, mask, signature
 from perdure.text import entity_key, fold
+from perdure.types import Trust
 
 CHANGE_MEMORY: Final = """
     UPDATE memories
@@ -248,11 +249,14 @@ async def pin(tx: SpaceTransaction, rows: Sequence[MemoryRow], changed_by: str, 
 async def merge_into(tx: SpaceTransaction, rows: Sequence[MemoryRow], text: NewText) -> None:
     """An exact duplicate of a text arrived: tags and evidence are united, salience is the greater of both.
 
-    `rows` are all chunks of the stored text; each one that changes gets a row of history.
+    `rows` are all chunks of the stored text; each one that changes gets a row of history. External text adds evidence
+    to what somebody else said, and nothing more: no mail makes the user's words weigh more.
     """
     first = text.chunks[0]
     tag_keys = [key for key in first.facets if key.startswith("tag:")]
     for row in rows:
+        if first.trust is Trust.EXTERNAL and row.memory.trust is not Trust.EXTERNAL:
+            continue
         memory_id = row.memory.id
         known = {fold(tag) for tag in row.memory.tags}
         added = [tag for tag in first.tags if fold(tag) not in known]

@@ -19,15 +19,18 @@ MEMORIES_FROM: Final = """
     JOIN memories m ON m.space_id = %(space_id)s AND m.id = e.memory_id
     JOIN memory_state s ON s.space_id = %(space_id)s AND s.memory_id = e.memory_id
     WHERE e.space_id = %(space_id)s AND e.external_id = %(external_id)s AND e.kind = %(kind)s
-      AND s.superseded_at IS NULL
+      AND s.superseded_at IS NULL AND s.audience IS NOT DISTINCT FROM %(audience)s
     ORDER BY 1
 """
 
+# A mail or an event that says the same doesn't make what a person said any newer.
 LAST_OBSERVED: Final = """
-    SELECT memory_id, max(observed_at) AS observed_at
-    FROM memory_evidence
-    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND observed_at IS NOT NULL
-    GROUP BY memory_id
+    SELECT e.memory_id, max(e.observed_at) AS observed_at
+    FROM memory_evidence e
+    JOIN memories m ON m.space_id = %(space_id)s AND m.id = e.memory_id
+    WHERE e.space_id = %(space_id)s AND e.memory_id = ANY(%(ids)s) AND e.observed_at IS NOT NULL
+      AND (e.kind NOT IN ('email', 'calendar') OR m.trust IN ('external', 'derived'))
+    GROUP BY e.memory_id
 """
 
 # A text that was said again has the evidence of several exchanges: it belongs to the first. What waits to be judged
@@ -77,9 +80,9 @@ class VerbatimExchange:
         return tuple(row.memory.id for text in self.texts for row in text)
 
 
-async def memories_from(tx: SpaceTransaction, kind: str, external_id: str) -> list[int]:
-    """The live memories that rest on this evidence, each text by its first chunk; whoever may see them."""
-    rows = await tx.fetch_all(MEMORIES_FROM, {"kind": kind, "external_id": external_id})
+async def memories_from(tx: SpaceTransaction, kind: str, external_id: str, audience: str | None) -> list[int]:
+    """The live memories of this very audience that rest on this evidence, each text by its first chunk."""
+    rows = await tx.fetch_all(MEMORIES_FROM, {"kind": kind, "external_id": external_id, "audience": audience})
     return [row["root"] for row in rows]
 
 

@@ -35,6 +35,7 @@ LIST_FAILED: Final = """
            octet_length(context::text) AS context_bytes
     FROM failed_operations
     WHERE space_id = %(space_id)s
+      AND (%(audience)s::text IS NULL OR context ->> 'audience' IS NULL OR context ->> 'audience' = %(audience)s)
     ORDER BY id
     LIMIT %(limit)s
 """
@@ -51,11 +52,14 @@ TAKE_FAILED: Final = """
     DELETE FROM failed_operations
     WHERE space_id = %(space_id)s AND op_type = ANY(%(op_types)s::text[])
       AND (%(ids)s::bigint[] IS NULL OR id = ANY(%(ids)s::bigint[]))
+      AND (%(audience)s::text IS NULL OR context ->> 'audience' IS NULL OR context ->> 'audience' = %(audience)s)
     RETURNING id, context
 """
 
 DROP_FAILED: Final = """
-    DELETE FROM failed_operations WHERE space_id = %(space_id)s AND id = ANY(%(ids)s::bigint[])
+    DELETE FROM failed_operations
+    WHERE space_id = %(space_id)s AND id = ANY(%(ids)s::bigint[])
+      AND (%(audience)s::text IS NULL OR context ->> 'audience' IS NULL OR context ->> 'audience' = %(audience)s)
     RETURNING id
 """
 
@@ -97,9 +101,10 @@ async def count_failed(tx: SpaceTransaction) -> int:
     return int(row["failed"])
 
 
-async def list_failed(tx: SpaceTransaction, limit: int) -> list[FailedOperation]:
-    """The oldest failed operations, whatever their audience: what was said is not in them."""
-    return [FailedOperation(**row) for row in await tx.fetch_all(LIST_FAILED, {"limit": limit})]
+async def list_failed(tx: SpaceTransaction, limit: int, audience: str | None = None) -> list[FailedOperation]:
+    """The oldest failed operations, without what was said: of the whole space and this audience; None: all of them."""
+    params = {"limit": limit, "audience": audience}
+    return [FailedOperation(**row) for row in await tx.fetch_all(LIST_FAILED, params)]
 
 
 async def read_context(tx: SpaceTransaction, failed_id: int, audience: str | None) -> Mapping[str, Any] | None:
@@ -108,12 +113,12 @@ async def read_context(tx: SpaceTransaction, failed_id: int, audience: str | Non
     return row["context"] if row else None
 
 
-async def requeue_failed(tx: SpaceTransaction, ids: Sequence[int] | None) -> list[int]:
+async def requeue_failed(tx: SpaceTransaction, ids: Sequence[int] | None, audience: str | None = None) -> list[int]:
     """Puts work back at the end of its queue with all its attempts; returns the ids that were there. None: all.
 
-    Rows of one conversation keep their order.
+    `audience` as in `list_failed`. Rows of one conversation keep their order.
     """
-    params = {"op_types": sorted(OPERATIONS), "ids": None if ids is None else list(ids)}
+    params = {"op_types": sorted(OPERATIONS), "ids": None if ids is None else list(ids), "audience": audience}
     rows = sorted(await tx.fetch_all(TAKE_FAILED, params), key=lambda row: row["context"]["id"])
     for row in rows:
         context = row["context"]
@@ -131,6 +136,6 @@ async def requeue_failed(tx: SpaceTransaction, ids: Sequence[int] | None) -> lis
     return sorted(row["id"] for row in rows)
 
 
-async def drop_failed(tx: SpaceTransaction, ids: Sequence[int]) -> list[int]:
-    """Erases failed operations with what was said; returns the ids that were there."""
-    return sorted(row["id"] for row in await tx.fetch_all(DROP_FAILED, {"ids": list(ids)}))
+async def drop_failed(tx: SpaceTransaction, ids: Sequence[int], audience: str | None = None) -> list[int]:
+    """Erases failed operations with what was said; returns the ids that were there. `audience` as in `list_failed`."""
+    return sorted(row["id"] for row in await tx.fetch_all(DROP_FAILED, {"ids": list(ids), "audience": audience}))
