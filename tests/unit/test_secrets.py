@@ -210,6 +210,53 @@ def test_every_text_inside_json_is_masked_and_its_shape_stays() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("password", "a"),
+        ("PASSWD", "required"),
+        ("clientSecret", "plain"),
+        ("api_key", "plain"),
+        ("X-API-Key", 12345),
+        ("apiKey2", 1.5),
+        ("access_token", "plain"),
+        ("pin", 4921),
+        ("cardPIN", 12),
+        ("cvv", 123),
+        ("Authorization", "Basic plain"),
+        ("Passwort", "plain"),
+        ("mot_de_passe", "plain"),
+        ("пароль", "рыба"),
+        ("密码", "春天"),
+    ],
+)
+def test_what_stands_under_a_name_that_announces_a_secret_is_masked_whatever_it_looks_like(
+    name: str, value: object
+) -> None:
+    masked = masked_json([{"a": {name: value}, "b": {name: {"x": [value, None, True, ""]}}}])
+    assert isinstance(masked, list)
+    (hidden,) = {masked[0]["a"][name], masked[0]["b"][name]["x"][0]}
+    assert hidden.startswith("[secret: ")
+    assert masked[0]["b"][name]["x"][1:] == [None, True, ""]
+    assert masked_json(masked) == masked
+
+
+def test_other_fields_stay_as_they_are() -> None:
+    given = {"has_password": True, "token_count": 512, "pass": "Gotthard", "pins": 3, "keyboard": "x", "tokens": 7}
+    given |= {"at": 1764547200000, "order_id": 4111111111111111, "phone": "+49 170 1234567"}
+    assert masked_json(given) == given
+
+
+def test_card_numbers_that_are_numbers_and_secrets_that_are_names_are_masked() -> None:
+    keys = ["ghp_" + LETTERS[:36], "ghp_" + LETTERS[1:37]]
+    assert masked_json({"n": 4111111111111111, "m": [378282246310005], keys[0]: 1, keys[1]: 2}) == {
+        "n": "[secret: card number]",
+        "m": ["[secret: card number]"],
+        "[secret: token]": 1,
+        "[secret: token] 2": 2,
+    }
+
+
 @given(st.integers(min_value=0, max_value=10**14), st.integers(min_value=0, max_value=9))
 def test_of_ten_last_digits_luhn_accepts_one(number: int, digit: int) -> None:
     accepted = [last for last in range(10) if passes_luhn(f"{number}{last}")]

@@ -21,7 +21,7 @@ from perdure.store.erasing import erase
 from perdure.store.memories import MemoryRow, find_duplicates, read_evidence, read_rows, siblings
 from perdure.store.queue import Queue, enqueue, remember_operation, set_outcome
 from perdure.store.spaces import SpaceRow, lock_space
-from perdure.text import mask, masked_json
+from perdure.text import mask, masked_fields
 from perdure.types import MemoryType, Outcome, Stored, StoredMemory
 
 MEMORY = "memory"
@@ -224,8 +224,8 @@ def masked_labels(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def masked_metadata(metadata: Mapping[str, object]) -> dict[str, object]:
-    """Metadata with the secrets of every text in it masked."""
-    return {name: masked_json(value) for name, value in metadata.items()}
+    """Metadata with the secrets of every text, number and name in it masked."""
+    return masked_fields(metadata)
 
 
 def _masked_changes(changes: Changes) -> Changes:

@@ -110,3 +110,19 @@ def _by_stem() -> dict[str, tuple[tuple[str, str], ...]]:
 
 ANNOUNCING: Final = _by_stem()
 """The announcing words with their kinds, by what they have in common: where that is missing, all of them are."""
+
+
+def _field_names() -> dict[str, str]:
+    plain = ("pass", "tan", *OTHER_MEANINGS)
+    named = {word: kind for group in ANNOUNCING.values() for word, kind in group if word not in plain}
+    found = {" ".join(word.replace("-", " ").replace("_", " ").split()): kind for word, kind in named.items()}
+    others = {
+        API_KEY: ("secret", "secrets", "account key", "credential", "credentials"),
+        TOKEN: ("authorization", "authorisation", "authtoken", "cookie", "sessionid", "session id", "jwt"),
+        PASSWORD: ("pgpassword", "userpass", "dbpass"),
+    }
+    return found | {word: kind for kind, words in others.items() for word in words}
+
+
+FIELD_NAMES: Final = _field_names()
+"""What a field that holds a secret may be called at its end, with the kind; in lower case, words parted by a space."""

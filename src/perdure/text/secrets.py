@@ -20,6 +20,7 @@ from perdure.text.secret_words import (
     API_KEY,
     CARD_NUMBER,
     CODE,
+    FIELD_NAMES,
     FOR,
     IS,
     OTHER_MEANINGS,
@@ -35,6 +36,11 @@ from perdure.text.secret_words import (
 )
 
 _MASKED: Final = regex.compile(r"\[secret: [a-z ]{1,20}\]")
+_HUMP: Final = regex.compile(r"(?<=[\p{Ll}\d])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})")
+_NAME_PARTS: Final = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
+_NAME_ENDINGS: Final = frozenset({"value", "text", "plain", "hash", "old", "new", "current", "confirm", "confirmation"})
+_DIGITS: Final = "0123456789"
+_MAX_NAME_CHARS: Final = 200
 MIN_PASSWORD_CHARS: Final = 4
 MIN_KEY_CHARS: Final = 8
 _FIRST_UNSPACED: Final = 0x0E00
@@ -75,6 +81,7 @@ _OTHER_NUMBER: Final = regex.compile(
     r"|订单|訂單|运单|注文|주문|송장",
     regex.IGNORECASE,
 )
+_LEAST_CARD: Final = 10**12
 _LUHN_DOUBLED: Final = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 
 # --- words that announce a secret -----------------------------------------------------------------------------------
@@ -163,14 +170,60 @@ def mask(text: str) -> Masked:
 
 
 def masked_json(value: object) -> object:
-    """JSON with the secrets of every text in it masked; names of fields stay."""
+    """JSON with the secrets in it masked: those of every text and name, card numbers that are numbers, and whatever
+    stands under a name that announces a secret, as in {"pin": 4921}.
+
+    >>> masked_json({"dbPassword": "fish", "cards": [4111111111111111]})
+    {'dbPassword': '[secret: password]', 'cards': ['[secret: card number]']}
+    """
     if isinstance(value, str):
         return mask(value).text
     if isinstance(value, Mapping):
-        return {name: masked_json(item) for name, item in value.items()}
+        return masked_fields({str(name): item for name, item in value.items()})
     if isinstance(value, list | tuple):
         return [masked_json(item) for item in value]
+    if isinstance(value, int) and abs(value) >= _LEAST_CARD:
+        return next((f"[secret: {kind}]" for kind in mask(str(value)).kinds), value)
     return value
+
+
+def masked_fields(fields: Mapping[str, object]) -> dict[str, object]:
+    """The fields of a JSON object, masked as by `masked_json`; two names that were secrets stay two."""
+    masked: dict[str, object] = {}
+    for name, value in fields.items():
+        plain = kept = mask(name).text
+        number = 1
+        while kept in masked:
+            number += 1
+            kept = f"{plain} {number}"
+        if kind := _announced_kind(name):
+            masked[kept] = _hidden(value, kind)
+        else:
+            other = isinstance(value, int) and _OTHER_NUMBER.search(name)
+            masked[kept] = value if other else masked_json(value)
+    return masked
+
+
+def _hidden(value: object, kind: str) -> object:
+    """A value that is a secret whatever it looks like; only what holds nothing stays, and what says yes or no."""
+    if isinstance(value, Mapping):
+        return {name: _hidden(item, kind) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_hidden(item, kind) for item in value]
+    if value is None or isinstance(value, bool) or value == "" or (isinstance(value, str) and _MASKED.fullmatch(value)):
+        return value
+    return f"[secret: {kind}]"
+
+
+def _announced_kind(name: str) -> str | None:
+    """The kind of secret that a field of this name holds, if one; `dbPassword`, `db_password` and `DB-PASSWORD` do."""
+    if len(name) > _MAX_NAME_CHARS:
+        return None
+    words = _NAME_PARTS.sub(" ", _HUMP.sub(" ", name)).casefold().split()
+    while len(words) > 1 and (words[-1].isdigit() or words[-1] in _NAME_ENDINGS):
+        words.pop()
+    ends = [" ".join(words[-many:]) for many in (1, 2, 3)]
+    return next((FIELD_NAMES[end] for one in ends for end in (one, one.rstrip(_DIGITS)) if end in FIELD_NAMES), None)
 
 
 def passes_luhn(digits: str) -> bool:
