@@ -86,3 +86,9 @@ async def test_the_same_operation_is_staged_once(space: Space) -> None:
     with pytest.raises(Conflict):
         await space.bootstrap("Somebody else", operation_id="b-2")
     assert (await space.drain()).done == 1
+
+
+async def test_a_text_that_is_not_to_be_remembered_is_not_staged(space: Space) -> None:
+    said = "Don't remember this: I'm looking for a new job."
+    assert await space.bootstrap(said, operation_id="b-3") == Nothing("the user asked not to remember this")
+    assert (await space.drain()).done == 0

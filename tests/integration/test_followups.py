@@ -70,6 +70,20 @@ async def test_a_saved_memory_outdates_an_older_one_but_is_never_taken_back(judg
     assert outdated.superseded_by == new.ids[0]
 
 
+async def test_a_secret_in_a_note_on_an_upheaval_is_masked(
+    judged: Space, chat: ChatServer, noon: SkippingClock
+) -> None:
+    for text in ("Ada and Bob plan a wedding", "Ada and Bob look for a flat"):
+        await judged.save(text, speaker="Ada")
+        noon.advance(timedelta(days=1))
+    await judged.drain()
+    chat.answer("transition", "The shared password is hunter2xyz no more.")
+    await tell(judged, chat, EVENT, salience=9, paradigm_shift=True, tags=["love"])
+    await judged.drain()
+    (note,) = await judged.list(memory_type="transition")
+    assert note.summary == "The shared password is [secret: password] no more."
+
+
 async def test_an_upheaval_puts_what_was_known_in_a_new_light(
     judged: Space, chat: ChatServer, noon: SkippingClock
 ) -> None:

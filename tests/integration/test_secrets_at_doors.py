@@ -36,7 +36,9 @@ async def everything(urls: ServerUrls, space: Space) -> str:
 
 async def test_no_door_lets_a_secret_in(urls: ServerUrls, space: Space) -> None:
     await space.capture(user=SAID, assistant=f"Password: {SECRET}", tools=[{"name": "vault", "content": SAID}])
-    await space.save(SAID, metadata={"note": SAID}, tags=[f"pw: {SECRET}"], entities=[f"pw={SECRET}"])
+    await space.save(
+        SAID, metadata={"note": SAID, "password": SECRET, SAID: 1}, tags=[f"pw: {SECRET}"], entities=[f"pw={SECRET}"]
+    )
     saved = await space.save("I use a password manager")
     await space.update(saved.ids[0], text=SAID + " too", metadata={"note": [SAID]})  # type: ignore[union-attr]
     await space.import_messages([Message("m1", SAID)], source="chat")
@@ -97,3 +99,30 @@ async def test_what_the_user_asks_not_to_remember_leaves_nothing_behind(
 async def test_only_the_user_can_ask_not_to_remember(space: Space) -> None:
     await space.capture(user="What did the sign say?", assistant="Don't remember this.")
     assert (await space.drain()).done == 1
+
+
+async def test_what_a_model_writes_is_masked_before_it_is_stored(
+    urls: ServerUrls, judged: Space, chat: ChatServer
+) -> None:
+    leak, label = f"Ada's password is {SECRET}", f"pw: {SECRET}"
+    chat.answer("triage", {"summary": leak, "tags": [label]})
+    chat.answer("entities", {"entities": [label, "Ada"]})
+    chat.answer("quality", {"entities": [label, "Bob"]})
+    kept = {"text": f"Kept: {leak}", "salience": 8, "tags": [label], "said_by": "user"}
+    chat.answer("distillation", {"facts": [kept]})
+    fact = {"text": f"{leak}!", "category": "fact", "tags": [label]}
+    chat.answer("bootstrap", {"name": "Ada", "location": f"where the {label}", "facts": [fact]})
+    await judged.capture(user="What was it again?", assistant="As you said.")
+    await judged.archive([{"role": "user", "content": "It is what I said"}])
+    await judged.bootstrap("I'm Ada")
+    await judged.drain()
+    stored = await everything(urls, judged)
+    assert SECRET not in stored
+    summaries = {memory.summary for memory in await judged.list()}
+    assert {
+        "Ada's password is [secret: password]",
+        "Kept: Ada's password is [secret: password]",
+        "Ada – location: where the pw: [secret: password]",
+    } <= summaries
+    (triaged,) = [memory for memory in await judged.list() if memory.source == "conversation" and memory.entities]
+    assert set(triaged.entities) == {"pw: [secret: password]", "Ada", "Bob"}

@@ -17,6 +17,7 @@ from perdure.errors import InvalidInput
 from perdure.ingest.capture import NOT_TO_REMEMBER, operation_fingerprint, require_first_outcome
 from perdure.ingest.domains import distinctive_terms
 from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.saving import masked_labels
 from perdure.ingest.work import Ready, together
 from perdure.ingest.writing import write_texts
 from perdure.llm import Answer, Ledger, render, split_reasoning
@@ -274,7 +275,7 @@ async def _distilled(
     for piece, answer in zip(pieces, answers, strict=True):
         for fact in answer.value.facts:
             if fact.salience >= LEAST and has_letter_or_digit(fact.text):
-                drafts.setdefault(fold(fact.text), _fact(work, piece, fact, answer.made_by))
+                drafts.setdefault(fold(fact.text), _masked(_fact(work, piece, fact, answer.made_by)))
     return list(drafts.values())
 
 
@@ -333,6 +334,10 @@ def _fact(work: QueuedWork, piece: Sequence[ArchivedMessage], fact: DistilledFac
         evidence=(_evidence(work, message),),
         made_by=made_by,
     )
+
+
+def _masked(draft: Draft) -> Draft:
+    return replace(draft, text=mask(draft.text).text, tags=masked_labels(draft.tags))
 
 
 def _evidence(work: QueuedWork, message: ArchivedMessage) -> Evidence:

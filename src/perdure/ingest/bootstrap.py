@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from perdure.ingest.capture import operation_fingerprint, require_first_outcome
+from perdure.ingest.capture import NOT_TO_REMEMBER, operation_fingerprint, require_first_outcome
 from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.saving import masked_labels
 from perdure.ingest.work import Ready, together
 from perdure.ingest.writing import write_texts
 from perdure.llm import Answer, Ledger, render
@@ -20,7 +21,7 @@ from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import Queue, QueuedWork, enqueue_once
 from perdure.store.spaces import SpaceRow
-from perdure.text import chunks, fold, has_letter_or_digit, mask, truncate_chars
+from perdure.text import asks_to_forget_this, chunks, fold, has_letter_or_digit, mask, truncate_chars
 from perdure.types import Evidence, MemoryType, Nothing, Outcome, Pending, Trust
 
 BOOTSTRAP: Final = "bootstrap"
@@ -40,6 +41,7 @@ async def enqueue_bootstrap(
 
     Args:
         text: has come through the door (`text.require_text`); recalled text is cut out of it and secrets are masked.
+            Whoever asks in it that it is not remembered is heard.
         speaker: the user whom it is about, by name if that is known.
 
     Raises:
@@ -48,6 +50,8 @@ async def enqueue_bootstrap(
     words = mask(strip_fenced(text)).text
     if not has_letter_or_digit(words):
         return Nothing("no letter or digit in the text")
+    if asks_to_forget_this(words):
+        return Nothing(NOT_TO_REMEMBER)
     fingerprint = operation_fingerprint(BOOTSTRAP, words, speaker, audience)
     queue_id = await enqueue_once(
         tx,
@@ -162,14 +166,14 @@ def _draft(
 ) -> Draft:
     excerpt = truncate_chars(work.payload["text"], EXCERPT_CHARS)
     return Draft(
-        text=text,
+        text=mask(text).text,
         source=BOOTSTRAP,
         trust=Trust.USER,
         source_date=work.occurred_at,
         memory_type=kind,
         salience=SALIENCE,
-        tags=tags,
-        entities=entities,
+        tags=masked_labels(tags),
+        entities=masked_labels(entities),
         speaker=work.speaker,
         audience=work.audience,
         evidence=(Evidence(BOOTSTRAP, str(work.payload["operation_id"]), work.speaker, work.occurred_at, excerpt),),

@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from perdure.ingest.saving import masked_labels
 from perdure.ingest.work import Unjudged, together
 from perdure.llm import Ledger, render
 from perdure.llm.schemas import ContradictionVerdict, ExtractedEntities
@@ -231,7 +232,7 @@ async def extracted_entities(resources: Resources, text: str, ledger: Ledger) ->
     if not resources.models.can("entities"):
         return None
     answer = await resources.models.ask("entities", render("entities", text=text), ExtractedEntities, ledger=ledger)
-    return tuple(answer.value.entities)
+    return masked_labels(answer.value.entities)
 
 
 def keys_to_share(text: str, entities: Sequence[str] | None) -> tuple[str, ...]:

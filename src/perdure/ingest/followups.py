@@ -15,7 +15,7 @@ import numpy as np
 from perdure.ingest.contradiction import CONTRADICTION_DISTANCE, NEAREST, said_by
 from perdure.ingest.drafts import Draft, prepare
 from perdure.ingest.saved import check_stored
-from perdure.ingest.saving import MEMORY
+from perdure.ingest.saving import MEMORY, masked_labels
 from perdure.ingest.work import Ready
 from perdure.ingest.writing import write_texts
 from perdure.llm import Ledger, render
@@ -27,7 +27,7 @@ from perdure.store.memories import MemoryRow, chunk_ids, read_rows, read_vector
 from perdure.store.queue import QueuedWork
 from perdure.store.related import Near, nearest_live
 from perdure.store.spaces import SpaceRow
-from perdure.text import truncate_chars
+from perdure.text import mask, truncate_chars
 from perdure.types import Evidence, MemoryType, Nothing, Outcome, Stored, Trust
 
 TRANSITION: Final = "transition"
@@ -66,6 +66,7 @@ async def handle_quality(resources: Resources, space: SpaceRow, work: QueuedWork
     )
     answer = await resources.models.ask("quality", prompt, QualityScore, ledger=ledger)
     score = answer.value
+    entities = masked_labels(score.entities)
 
     async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
         now = await _live(tx, space, work)
@@ -74,7 +75,7 @@ async def handle_quality(resources: Resources, space: SpaceRow, work: QueuedWork
         ids = [row.memory.id for row in now]
         if await apply_quality(tx, ids, score.specificity, score.uniqueness, score.confidence):
             for row in now:
-                await add_entities(tx, row, score.entities, "quality")
+                await add_entities(tx, row, entities, "quality")
         return []
 
     return Ready(write)
@@ -106,7 +107,7 @@ async def handle_transition(resources: Resources, space: SpaceRow, work: QueuedW
     )
     answer = await resources.models.write(TRANSITION, prompt, ledger=ledger)
     draft = Draft(
-        text=answer.value.strip(),
+        text=mask(answer.value.strip()).text,
         source=TRANSITION,
         trust=Trust.DERIVED,
         source_date=event.source_date,

@@ -15,6 +15,7 @@ from perdure.ingest.contradiction import Judge, Subject, extracted_entities, key
 from perdure.ingest.domains import DOMAINS, Material, observed
 from perdure.ingest.drafts import Draft, prepare
 from perdure.ingest.revisions import earlier_revisions, outdate
+from perdure.ingest.saving import masked_labels
 from perdure.ingest.truth import Kept, write_judged
 from perdure.ingest.work import Ready
 from perdure.llm import Answer, Ledger
@@ -25,7 +26,7 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, NewText, read_rows
 from perdure.store.queue import Queue, QueuedWork, enqueue
 from perdure.store.spaces import SpaceRow
-from perdure.text import has_letter_or_digit
+from perdure.text import has_letter_or_digit, mask
 from perdure.types import Nothing, Outcome, StoredMemory, Trust
 
 SHIFT: Final = 9
@@ -55,7 +56,7 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
     if forgotten or material.empty is not None:
         return _nothing(space, work, material.empty or FORGOTTEN)
     answer = await _judge(resources, space, work, material, ledger)
-    verdict = answer.value
+    verdict = _masked(answer.value)
     # Of an event that was worth keeping, what became of it is worth keeping too.
     if not domain.should_save(verdict, material.grounded) and not kept_before:
         why = f"salience {verdict.salience}" + ("" if verdict.save else ", not worth saving")
@@ -91,6 +92,11 @@ async def _judge(
     """The verdict; where one was given before an outage of something else, that one."""
     known = resources.verdicts.pop((space.id, work.id, work.attempts), None)
     return known or await resources.models.ask("triage", material.prompt, TriageVerdict, ledger=ledger)
+
+
+def _masked(verdict: TriageVerdict) -> TriageVerdict:
+    """The verdict as it may be kept: a model may write a secret that stood in nothing it was shown whole."""
+    return verdict.model_copy(update={"summary": mask(verdict.summary).text, "tags": list(masked_labels(verdict.tags))})
 
 
 def _remember(resources: Resources, space: SpaceRow, work: QueuedWork, answer: Answer[TriageVerdict]) -> None:
