@@ -26,12 +26,16 @@ if TYPE_CHECKING:
 def drain(call: Call, *, every: bool) -> int:
     """Turn what waits in the queues (exchanges, mails, events, archives) into memories now.
 
-    A program that keeps a Memory open does this by itself every few minutes.
+    A program that keeps a Memory open does this by itself.
     """
     if every and call.space_given:
         raise click.UsageError("--all drains every space, --space one of them. Leave one of the two out.")
 
+    off: tuple[str, ...] = ()
+
     async def work(memory: Memory) -> dict[str, DrainReport]:
+        nonlocal off
+        off = memory.resources.models.off()
         names = [space.name for space in await memory.spaces()] if every else [call.space_name]
         return {name: await memory.space(name).drain() for name in names}
 
@@ -52,6 +56,8 @@ def drain(call: Call, *, every: bool) -> int:
         if failed:
             tell(as_called("`perdure failed` shows what failed, and replays it."))
 
+    if off and done:
+        tell(f"Off without a language model: {', '.join(off)}.")
     for outage in outages:
         tell(f"perdure: {outage}")
     spaces = [
@@ -71,6 +77,7 @@ def drain(call: Call, *, every: bool) -> int:
         "waiting": waiting,
         "outages": outages,
         "outcomes": dict(outcomes),
+        "off": list(off),
     }
     call.answer(document | {"spaces": spaces}, show)
     return FAILED if failed or outages else 0
