@@ -135,6 +135,9 @@ async def test_a_superseded_memory_that_is_brought_back_counts_again_and_can_be_
     stored = await everything(judged)
     await judged.restore(stored[AT_3].id)
     assert await live(judged) == [AT_3, AT_4]
+    back = await everything(judged)
+    assert back[AT_3].conflicts_with == (stored[AT_4].id,)
+    assert back[AT_4].conflicts_with == (stored[AT_3].id,)
     hits = await judged.search("When is the meeting?")
     assert stored[AT_3].id in {hit.memory.id for hit in hits.hits}
     noon.advance(timedelta(minutes=1))
