@@ -37,12 +37,15 @@ _ENGLISH_OBJECTS: Final = (
     rf"|(?:keep|hold on to|hang on to)\ {_ENGLISH_TALK}"
     r"|(?:commit|add|put|write|save|store|keep) (?:(?:any of )?(?:this|that|these|those)|it|anything)"
     r" (?:to|in|into|on) (?:your |the )?(?:memory|memories|record|file)"
+    rf"|(?:keep|make|take|store) (?:a |any )?(?:record|records|trace|log|copy|note|notes) of (?:{_ENGLISH_TALK}"
+    rf"|{_ENGLISH_THIS}|it|these|those)"
     r"|(?:write|note|jot) (?:this|that|it|any of (?:this|that)) down)"
 )
 _ENGLISH_AFTER: Final = (
     r"(?: (?:please|pls|ok|okay|though|anywhere|at all|ever|now|today|either|yet|from now on|from here on"
     r"|(?:in|to) (?:your |the )?(?:memory|memories)"
-    r"|(?:and|but|because|since|as|it's|its|this is|just|thanks?|thank you|alright)\b.*)\b)?"
+    r"|(?:and|but|because|since|it's|its|this is|just|thanks?|thank you|alright)\b.*"
+    r"|as (?!(?:it|they) (?:is|are)\b)(?:i|i'm|it|it's|he|she|they|we|you|this is|that's)\b.*)\b)?"
 )
 _ENGLISH_FIRST: Final = (
     r"(?:(?:please|pls|and|but|so|just|ok|okay|hey|also|oh|well|now|then|actually|btw|by the way|important|note"
@@ -51,8 +54,10 @@ _ENGLISH_FIRST: Final = (
 
 _REQUESTS: Final = {
     "en": rf"""
-        {_BEGIN}{_ENGLISH_FIRST}(?:do not|don't|dont|never|you (?:must|should|may) not|you (?:mustn't|shouldn't)
-        |(?:can|could|would) you please not|you don't (?:have|need) to
+        (?:{_BEGIN}{_ENGLISH_FIRST}|\s(?:and|but|so|also) (?:also )?(?:please|pls),? )
+        (?:do not|don't|dont|never|you (?:must|should|may) not|you (?:mustn't|shouldn't)
+        |(?:can|could|would|will) you (?:please |maybe |just )?not|(?:there's |there is |you have )?no need to
+        |you don't (?:have|need) to
         |i (?:do not|don't|dont) want you to|i(?:'d| would) (?:rather|prefer)(?: that)? you (?:not|didn't|did not|don't)
         |i(?:'d| would) prefer (?:if )?you (?:didn't|did not|don't))(?: (?:please|ever|even|you dare(?: to)?))?
         \ {_ENGLISH_OBJECTS}{_ENGLISH_AFTER}{_SOFT_END}
@@ -69,6 +74,9 @@ _REQUESTS: Final = {
         (?: (?:that|this|it|anything|any of (?:this|that)|so))?{_SOFT_END}
         |{_BEGIN}{_ENGLISH_FIRST}forget (?:this|our|the) (?:conversation|chat|message|exchange)(?: please
         | ever happened)?{_SOFT_END}
+        |(?:{_BEGIN}{_ENGLISH_FIRST}|\s(?:and|but|so) (?:please|pls) |{_BEGIN}(?:can|could|would) you (?:please )?)
+        (?:delete|erase|remove|wipe|clear|drop) (?:{_ENGLISH_TALK}|{_ENGLISH_THIS}|it|these|those)
+        \ from (?:your |the )?(?:long-term )?(?:memory|memories)(?: please| again| afterwards| now)?{_SOFT_END}
     """,
     "de": rf"""
         (?:merk|merke|merken sie|speicher|speichere|speichern sie|behalte|behalt|notier|notiere|notieren sie
@@ -81,6 +89,10 @@ _REQUESTS: Final = {
         |(?:merk|merke|speicher|speichere|notier|notiere)(?: dir| bitte)* nichts (?:davon|hiervon){_SOFT_END}
         |{_BEGIN}(?:(?:also|und|aber|ok|bitte),? )?(?:das|dies|dieses gesprach|diese unterhaltung|es)(?: hier
         | bitte| jetzt)* (?:bitte )?nicht (?:merken|speichern|behalten|notieren|abspeichern|aufzeichnen){_SOFT_END}
+        |(?:{_BEGIN}(?:(?:also|ok|und|aber),? )?|\s(?:und|aber) )bitte (?:(?:davon|hiervon) )?(?:nicht|nichts)
+        (?: davon| hiervon)? (?:merken|speichern|behalten|notieren|abspeichern|aufzeichnen){_SOFT_END}
+        |\bunter uns[ ,;:–—\-]{{1,3}}(?:also |und )?(?:bitte )?nicht (?:merken|speichern|notieren
+        |aufzeichnen){_SOFT_END}
         |\b(?:das|dies|es) (?:sollst|darfst|sollten|durfen|musst)(?: du| sie)? (?:dir |sich )?nicht (?:merken
         |speichern|behalten|notieren){_SOFT_END}
         |\b(?:du sollst|ich will nicht dass du|ich mochte nicht dass du|ich will nicht, dass du
@@ -97,7 +109,8 @@ _REQUESTS: Final = {
         \ |je ne veux pas que tu )?
         (?:n'|ne )(?:le |la |l')?(?:retiens|retenez|retenir|memorise|memorisez|memoriser|enregistre|enregistrez
         |enregistrer
-        |garde|gardez|garder|sauvegarde|sauvegardez|sauvegarder|note|notez|noter|te souviens|stocke|stockez|stocker
+        |garde|gardez|garder|sauvegarde|sauvegardez|sauvegarder|note|notez|noter|te souviens
+        |t'en souviens|t'en souvenir|vous en souvenez|stocke|stockez|stocker
         |conserve|conservez)
         (?: surtout)? (?:pas|rien|jamais)(?: (?:ca|cela|ceci|de ca|de cela|de ceci|de tout ca
         |(?:de )?ce que je (?:te |vous )?(?:dis|viens de dire|raconte|ai dit)
@@ -241,7 +254,8 @@ _REQUESTS: Final = {
 
 # What every request of a language holds somewhere: a sentence without it is not looked at closely.
 _CUES: Final = {
-    "en": "n't|dont | not |never |not for|off the record|out of|forget |do not",
+    "en": "n't|dont | not |never |not for|off the record|out of|forget |do not|no need"
+    "|delete |erase |remove |wipe |clear |drop ",
     "de": "nicht|nirgend|vergiss|vergessen sie",
     "fr": " pas|rien|jamais|oublie",
     "es": "no |nunca |olvida",
