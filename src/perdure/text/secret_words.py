@@ -33,6 +33,7 @@ _WORDS: Final = {
     """,
     CODE: """
         pin pin~code cvv cvv2 cvc cvc2 cvn otp tan 2fa·code geheimzahl one-time·code one-time·passcode verification·code
+        door·code alarm·code gate·code entry·code garage·code lock·code türcode alarmcode haustürcode
         security·code confirmation·code login·code sign-in·code authentication·code auth·code access·code
         bestätigungscode sicherheitscode anmeldecode einmalcode código·de·verificación código·de·seguridad
         código·de·verificação código·de·segurança code·de·vérification code·de·sécurité code·de·confirmation code·secret
@@ -54,7 +55,7 @@ FOR: Final = """
 """
 OWN: Final = "saya aku kamu anda của·tôi của·mình του μου שלי الخاصة·بي"
 IS: Final = "is was will·be ist war lautet heißt es era est était è é luidt är var je là adalah είναι это هي هو است थी"
-TO: Final = "to on er e eh oli na"
+TO: Final = "to on er e eh oli na used·to·be"
 """Words that mean "is" in one language and something else in another: a plain word behind them is no password."""
 _SAID: Final = """
     wrong incorrect correct expired required invalid valid weak strong secure insecure secret safe unsafe private
@@ -73,7 +74,9 @@ _SAID: Final = """
     misma fácil difícil faux expiré requis invalide valide faible fort sûr court nouveau oublié perdu nécessaire
     obligatoire sbagliata corretta scaduta richiesta debole forte sicura lunga nuova segreta dimenticata persa
     necessaria errada correta expirada obrigatória fraca nova longa curta esquecida necessária fout verkeerd
-    verlopen verplicht ongeldig zwak sterk veilig kort nieuw vergeten kwijt nodig
+    verlopen verplicht ongeldig zwak sterk veilig kort nieuw vergeten kwijt nodig неверный неверен неправильный
+    верный правильный забыл забыла забыт утерян истёк истек сброшен изменён изменен обязателен обязательно слабый
+    надёжный надежный нужен требуется новый старый введите скрыт неизвестен
 """
 SAID_OF_IT: Final = frozenset(_SAID.split())
 """What is said of a password, rather than being one, by people and in forms."""

@@ -46,6 +46,7 @@ MIN_KEY_CHARS: Final = 8
 _FIRST_UNSPACED: Final = 0x0E00
 """Scripts up to here part words by spaces: Latin, Greek, Cyrillic, Hebrew, Arabic, those of India. In Korean,
 as in Chinese, Japanese and Thai, what follows the word is written together with it."""
+_FIRST_UNSPACED_SIGN: Final = chr(_FIRST_UNSPACED)
 _FIRST_NOT_LATIN: Final = "\u0370"
 _SHOUTED: Final = frozenset({"pin", "tan", "otp"})
 """Words that mean a secret number by themselves only where they are written in capitals."""
@@ -65,10 +66,60 @@ _KEY_BEGIN: Final = regex.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE K
 _KEY_END: Final = regex.compile(r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_BODY: Final = regex.compile(r"(?:\s*+(?:[A-Z][A-Za-z-]{2,30}: [^\n]{1,200}+\n|[A-Za-z0-9+/=\\]{16,}+))*+")
 
+# --- other forms ----------------------------------------------------------------------------------------------------
+
+_FORMATS: Final = (
+    (
+        "sk-",
+        regex.compile(r"(?<![\w-])(?P<value>sk-(?:(?:proj|svcacct|admin)-[\w-]{32,512}+|[A-Za-z0-9]{32,512}+))"),
+        API_KEY,
+    ),
+    (
+        "Key=",
+        regex.compile(r"(?<![A-Za-z])(?:AccountKey|SharedAccessKey)=(?P<value>[A-Za-z0-9+/]{16,512}+={0,2})"),
+        API_KEY,
+    ),
+    (
+        "=",
+        regex.compile(
+            r"(?<![A-Za-z])(?:PG|REDIS|SMTP|DB|MYSQL_|ORACLE_)(?:PASSWORD|PASSWD|PASS|PWD)="
+            r"[\"']?(?P<value>[^\s\"';&|<>$(){}\[\]]{1,256}+)"
+        ),
+        PASSWORD,
+    ),
+    (
+        "</",
+        regex.compile(
+            r"<(?:[\w.-]{0,30}[:_.-])?(?:password|passwd|passwort|passphrase|secret|client_?secret|api_?key|access_?token"
+            r"|auth_?token)(?:\s[^<>]{0,200}+)?>\s{0,8}+(?P<value>[^<\[\s](?:[^<]{0,255}+))</",
+            regex.IGNORECASE,
+        ),
+        PASSWORD,
+    ),
+    ("://", regex.compile(r"(?<=://)[^\s:@/\[]{0,64}+:(?P<value>[^\s/@\[]{1,256}+)@"), PASSWORD),
+)
+"""What must stand in a text that holds such a secret, how it looks, and what it is; the detector knows none."""
+_LOGIN: Final = regex.compile(
+    r"(?<![\w.+/@:-])(?P<user>[\w.+-]{1,64}+):(?P<value>[^\s:@/\[]{4,128}+)@(?:[\w-]{1,63}\.){1,8}\w{2,24}(?![\w@])"
+)
+"""Name and password before a host without a scheme."""
+_NO_USERS: Final = frozenset(
+    {"mailto", "email", "e-mail", "mail", "to", "from", "cc", "bcc", "sip", "xmpp", "acct", "id"}
+)
+MAX_COOKIE_CHARS: Final = 4096
+_COOKIE: Final = regex.compile(r"(?<![\w-])(?:set-)?cookie:\s", regex.IGNORECASE)
+_COOKIE_PAIR: Final = regex.compile(r"(?<![\w.-])(?P<name>[\w.-]{1,64}+)=(?P<value>[^;,\s\[]{4,4096}+)")
+_COOKIE_NAME: Final = regex.compile(r"sess|sid|token|auth|jwt|csrf|login", regex.IGNORECASE)
+
+# --- words nobody sees ----------------------------------------------------------------------------------------------
+
+_INVISIBLE: Final = regex.compile(r"[\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufeff]")
+
 # --- card numbers ---------------------------------------------------------------------------------------------------
 
 _CARD: Final = regex.compile(
-    r"(?<![\w.,+/=#-])(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?|\d{4}([ -])\d{6}\2\d{4,5})"
+    r"(?<![\w.,+/=#-])(?:\d{13,19}|\d{4}([ .\u00a0\u2007\u2009\u202f-])\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?"
+    r"|\d{4}([ .\u00a0\u2007\u2009\u202f-])\d{6}\2\d{4,5})"
     r"(?![\w/=-])(?!\.\d)"
 )
 _BRANDS: Final = regex.compile(
@@ -79,6 +130,11 @@ _OTHER_NUMBER: Final = regex.compile(
     r"order|invoice|tracking|ref|ticket|booking|customer|shipment|parcel|bestell|rechnung|auftrag|sendung|kunden|pedido"
     r"|factura|envío|commande|facture|colis|ordine|fattura|fatura|bestelling|factuur|zamówieni|faktur|sipariş|заказ|счет"
     r"|订单|訂單|运单|注文|주문|송장",
+    regex.IGNORECASE,
+)
+MAX_PHONE_DIGITS: Final = 14
+_PHONE: Final = regex.compile(
+    r"phone|mobile|handy|telefon|téléphone|teléfono|whatsapp|\b(?:tel|cell|fax|call|sms)\b|телефон|电话|電話|전화",
     regex.IGNORECASE,
 )
 _LEAST_CARD: Final = 10**12
@@ -93,7 +149,7 @@ _QUOTES: Final = "\"'“”„‚‘’«»「」『』`"
 _ANNOUNCED: Final = regex.compile(
     rf"(?P<own>(?:\s(?:{any_of(OWN)}))?)"
     rf"(?:(?P<bridge>(?:\s(?:{any_of(FOR)})(?:\s[^\s:=.!?]{{1,24}}+){{1,5}}?)?)"
-    rf"(?P<link>{_STRONG}|\s{{1,3}}(?:(?P<unsure>{any_of(TO)})|{any_of(IS)})\s{{0,2}}[:=]?\s{{1,3}}|\s?(?:是|为|為|は|が|은|는|이|가|คือ)\s?)"
+    rf"(?P<link>{_STRONG}|\s{{1,3}}(?:(?P<unsure>{any_of(TO)})|{any_of(IS)})\s{{0,2}}[:=]?\s{{1,3}}|(?P<unsure>['’]s)\s{{1,3}}|\s?(?:是|为|為|は|が|은|는|이|가|คือ)\s?)"
     r"|(?P<bare>\s{1,3}))"
     rf"(?:[{_QUOTES}](?P<quoted>[^\n{_QUOTES}]{{3,64}}+)[{_QUOTES}]|[{_QUOTES}*]{{0,3}}(?P<value>[^\s{_QUOTES}]{{1,512}}+))",
     regex.IGNORECASE,
@@ -131,6 +187,20 @@ _INNER_CAPITAL: Final = regex.compile(r"\p{Ll}\p{Lu}")
 _CLAUSE_END: Final = regex.compile(rf"[{_QUOTES}]?(?:\s*$|\s*[.,;!?)\n]|\s+(?:and|but|und|aber|y|et|e|en)\s)")
 _LINE_END: Final = regex.compile(rf"[{_QUOTES}]?[.,;!]?[^\S\n]*(?:\n|$|[,;/|])")
 _ASCII_RUN: Final = regex.compile(r"[!-~]{4,}+")
+_COLON: Final = regex.compile(r"[:：]")
+_OWN_SCRIPT: Final = regex.compile(
+    r"[\p{Cyrillic}\p{Greek}\p{N}!-~]{4,64}+|[\p{Han}\p{Hiragana}\p{Katakana}ー\p{N}!-+\-/-~]{4,16}+(?=$|[，。、；！？.,;!?])"
+)
+"""A secret in the script of the word that announces it: a word in Cyrillic, a few signs of Chinese or Japanese."""
+_SAID_UNSPACED: Final = regex.compile(
+    r"密[码碼]|口令|パスワード|[请請输輸错錯误誤确確忘不无無已未必须須位字符个個入力変更忘れです]|至少|必填"
+)
+"""What is said of a password in Chinese and Japanese, and in forms."""
+_TICKET: Final = regex.compile(
+    r"(?:boarding|ski|bus|day|season|month|monthly|annual|mountain|rail|train|travel|guest|visitor|museum|hall|gate|press"
+    r"|parking|week|weekly|year|yearly|festival)[\s-]$",
+    regex.IGNORECASE,
+)
 _WORD: Final = regex.compile(r"[\p{L}\p{M}'’-]+")
 
 
@@ -158,7 +228,7 @@ def mask(text: str) -> Masked:
     >>> mask("my password is hunter2, my card 4111 1111 1111 1111").text
     'my password is [secret: password], my card [secret: card number]'
     """
-    found = _apart([*_known_formats(text), *_private_keys(text), *_cards(text), *_announced_secrets(text)], text)
+    found = _apart([*_all(text), *_through_invisible(text)], text)
     if not found:
         return Masked(text)
     pieces: list[str] = []
@@ -167,6 +237,24 @@ def mask(text: str) -> Masked:
         pieces += text[at : one.start], f"[secret: {one.kind}]"
         at = one.end
     return Masked("".join([*pieces, text[at:]]), tuple(dict.fromkeys(one.kind for one in found)))
+
+
+def _all(text: str) -> Iterator[_Found]:
+    yield from _known_formats(text)
+    yield from _other_formats(text)
+    yield from _cookies(text)
+    yield from _private_keys(text)
+    yield from _cards(text)
+    yield from _announced_secrets(text)
+
+
+def _through_invisible(text: str) -> Iterator[_Found]:
+    """What is found once the signs that nobody sees are left out, at its places in the text with them."""
+    if not _INVISIBLE.search(text):
+        return
+    places = [place for place, sign in enumerate(text) if not _INVISIBLE.match(sign)]
+    for one in _all("".join(text[place] for place in places)):
+        yield _Found(places[one.start], places[one.end - 1] + 1, one.kind)
 
 
 def masked_json(value: object) -> object:
@@ -282,6 +370,26 @@ def _kind_of(name: str) -> str:
     return API_KEY
 
 
+def _other_formats(text: str) -> Iterator[_Found]:
+    for mark, pattern, kind in _FORMATS:
+        for match in pattern.finditer(text) if mark in text else ():
+            if not _ORDINARY.fullmatch(match["value"]):
+                yield _Found(match.start("value"), match.end("value"), kind)
+    for match in _LOGIN.finditer(text) if "@" in text else ():
+        if _looks_random(match["value"]) and match["user"].casefold() not in _NO_USERS:
+            yield _Found(match.start("value"), match.end("value"), PASSWORD)
+
+
+def _cookies(text: str) -> Iterator[_Found]:
+    at = 0
+    while begin := _COOKIE.search(text, at):
+        end = text.find("\n", begin.end(), begin.end() + MAX_COOKIE_CHARS)
+        at = end if end >= 0 else min(len(text), begin.end() + MAX_COOKIE_CHARS)
+        for match in _COOKIE_PAIR.finditer(text, begin.end(), at):
+            if _COOKIE_NAME.search(match["name"]):
+                yield _Found(match.start("value"), match.end("value"), TOKEN)
+
+
 def _private_keys(text: str) -> Iterator[_Found]:
     """Also those whose end was cut off."""
     at = 0
@@ -295,10 +403,13 @@ def _private_keys(text: str) -> Iterator[_Found]:
 
 def _cards(text: str) -> Iterator[_Found]:
     for match in _CARD.finditer(text):
-        digits = "".join(str(int(sign)) for sign in match[0] if sign not in " -")
+        digits = "".join(str(int(sign)) for sign in match[0] if sign.isdigit())
         if len(set(digits)) == 1 or not _BRANDS.fullmatch(digits) or not passes_luhn(digits):
             continue
-        if len(digits) == len(match[0]) and _OTHER_NUMBER.search(text, max(0, match.start() - 24), match.start()):
+        before = max(0, match.start() - 24), match.start()
+        if len(digits) <= MAX_PHONE_DIGITS and _PHONE.search(text, *before):
+            continue
+        if len(digits) == len(match[0]) and _OTHER_NUMBER.search(text, *before):
             continue
         yield _Found(match.start(), match.end(), CARD_NUMBER)
 
@@ -371,8 +482,8 @@ def _announced(text: str, match: regex.Match[str], word: str, kind: str) -> Iter
     name = "value" if match["quoted"] is None else "quoted"
     value, start = match[name], match.start(name)
     if not (word.isascii() or word[0] < _FIRST_NOT_LATIN):
-        # Between words of another script, what is written in ASCII is the value.
-        run = _ASCII_RUN.match(value)
+        # Between words of another script, what is written in ASCII is the value; else what a colon leads to.
+        run = _ASCII_RUN.match(value) or (_OWN_SCRIPT.match(value) if _COLON.search(match["link"] or "") else None)
         value = run[0] if run else ""
     value = _trimmed(value) if name == "value" else value
     if kind == PASSWORD:
@@ -383,10 +494,10 @@ def _announced(text: str, match: regex.Match[str], word: str, kind: str) -> Iter
         yield _Found(start, start + len(value), kind)
 
 
-def _is_password(text: str, match: regex.Match[str], word: str, value: str) -> bool:
+def _is_password(text: str, match: regex.Match[str], word: str, value: str) -> bool:  # noqa: PLR0911
     link = match["link"] or ""
     strong = any(sign in link for sign in ":=：＝→⇒>—–")
-    if word in SHORT_WORDS and not strong:
+    if word in SHORT_WORDS and not (strong and not _TICKET.search(text, *_before(match.start() - len(word)))):
         return False
     if _looks_random(value):
         return bool(link) or any(map(str.isdigit, value))
@@ -396,10 +507,16 @@ def _is_password(text: str, match: regex.Match[str], word: str, value: str) -> b
         return len(value) >= MIN_PASSWORD_CHARS and value.casefold() not in SAID_OF_IT
     if not _may_be_password(value):
         return False
-    spaced = word.isascii() or word[0] < _FIRST_NOT_LATIN
+    spaced = value[0] < _FIRST_UNSPACED_SIGN and (strong or word.isascii() or word[0] < _FIRST_NOT_LATIN)
+    if not spaced and not value.isascii():
+        return not _SAID_UNSPACED.search(value)
     return (
         not spaced or (_LINE_END if strong else _CLAUSE_END).match(text, match.start("value") + len(value)) is not None
     )
+
+
+def _before(at: int) -> tuple[int, int]:
+    return max(0, at - 16), at
 
 
 def _trimmed(value: str) -> str:
