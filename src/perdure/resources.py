@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -38,6 +38,8 @@ class Resources:
     """The language models; `models.can(site)` says what they can be asked."""
     verdicts: OrderedDict[tuple[int, int, int], Answer[TriageVerdict]] = field(default_factory=OrderedDict)
     """Of work that had to be given back, by space, row and attempt: what was judged is not judged again for that."""
+    turns: Counter[int] = field(default_factory=Counter)
+    """How often work was claimed in each space; every so many times what else would wait is taken first."""
     calibrations: dict[int, tuple[int, Calibration]] = field(default_factory=dict)
     """For a family without a shipped calibration: by space, the one told from so many of its memories."""
 

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from perdure import SimulatedClock
+from perdure.rules.order import SHARE
 from perdure.store import crossing, failed, queue
 from perdure.store.database import Database, SpaceTransaction, Transaction
 from perdure.store.queue import KINDS, Queue, QueuedWork, claim, enqueue, finish
@@ -43,10 +44,12 @@ class Line:
 
         return await self.run(write)
 
-    async def take(self, kept: Queue, holder: str = "one", limit: int = 10, *, heads: bool = False) -> list[QueuedWork]:
+    async def take(
+        self, kept: Queue, holder: str = "one", limit: int = 10, *, heads: bool = False, turn: int = 1
+    ) -> list[QueuedWork]:
         async def write(tx: SpaceTransaction) -> list[QueuedWork]:
             await lock_space(tx)
-            return await claim(tx, kept, holder, limit=limit, visibility=LEASE, heads=heads)
+            return await claim(tx, kept, holder, limit=limit, visibility=LEASE, heads=heads, turn=turn)
 
         return await self.database.in_space(self.space_id, write, writer=True)
 
@@ -304,3 +307,44 @@ async def test_a_clock_that_is_set_back_stops_nothing_for_longer_than_two_hours(
     assert not await due()
     assert (await line.run(queue.backlog)).leased == 4
     assert await line.run(lambda tx: finish(tx, taken[leased], "one")) is False
+
+
+@pytest.mark.parametrize("heads", [False, True])
+async def test_what_is_said_now_goes_before_a_mailbox_that_was_imported_earlier(line: Line, heads: bool) -> None:
+    for kind in ("email", "calendar", "bootstrap"):
+        for _ in range(3):
+            await line.add(Queue.TRIAGE, kind=kind)
+    said = [await line.add(Queue.TRIAGE, "talk", kind="conversation") for _ in range(2)]
+    if not heads:
+        assert [row.id for row in await line.take(Queue.TRIAGE, limit=2)] == said
+    else:
+        (first,) = await line.take(Queue.TRIAGE, limit=1, heads=True)
+        assert first.id == said[0]
+    rows = await line.take(Queue.TRIAGE, limit=7, heads=heads)
+    assert [row.kind for row in rows] == ["bootstrap"] * 3 + ["calendar"] * 3 + ["email"]
+
+
+async def test_a_conversation_that_never_ends_starves_no_mailbox(line: Line) -> None:
+    mail = await line.add(Queue.TRIAGE, kind="email")
+    for _ in range(SHARE):
+        await line.add(Queue.TRIAGE, kind="conversation")
+    rows = [row for turn in range(1, SHARE + 1) for row in await line.take(Queue.TRIAGE, limit=1, turn=turn)]
+    assert [row.kind for row in rows] == ["conversation"] * (SHARE - 1) + ["email"]
+    assert rows[-1].id == mail
+
+
+async def test_a_conversation_is_claimed_at_once_behind_ten_thousand_mails(line: Line) -> None:
+    async def pile_up(tx: SpaceTransaction) -> None:
+        await tx.execute(
+            """
+            INSERT INTO pending_triage (space_id, kind, payload, occurred_at, enqueued_at, not_before)
+            SELECT %(space_id)s, 'email', '{}', %(now)s, %(now)s, '-infinity' FROM generate_series(1, 10000)
+            """
+        )
+
+    await line.run(pile_up)
+    said = await line.add(Queue.TRIAGE, "talk", kind="conversation")
+    async with asyncio.timeout(1):
+        rows = await line.take(Queue.TRIAGE, limit=3, heads=True)
+    assert [row.kind for row in rows] == ["conversation", "email", "email"]
+    assert rows[0].id == said

@@ -28,7 +28,7 @@ from perdure.llm import Ledger
 from perdure.resources import Resources
 from perdure.rules.budget import budget_spent
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import Queue, QueuedWork, backlog, claim, renew
+from perdure.store.queue import Queue, QueuedWork, backlog, claim, due, renew
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.store.usage import used_today
 from perdure.types import Outcome
@@ -218,11 +218,14 @@ class _Drain:
         if not lanes:
             return
         visibility = timedelta(seconds=self._resources.settings.lease_s)
+        self._resources.turns[self._space.id] += 1
+        turn = self._resources.turns[self._space.id]
 
         async def take(tx: SpaceTransaction) -> tuple[str | None, list[tuple[_Lane, list[QueuedWork]]]]:
             await lock_space(tx)
             spent = await self._budget_spent(tx) if any(lane.asks for lane in lanes) else None
             claimed: list[tuple[_Lane, list[QueuedWork]]] = []
+            known = await due(tx, [lane.queue for lane in lanes])
             for lane in lanes:
                 if lane.asks and spent is not None:
                     continue
@@ -234,6 +237,8 @@ class _Drain:
                     limit=lane.free if single else lane.rows,
                     visibility=visibility,
                     heads=single,
+                    turn=turn,
+                    known=known[lane.queue],
                 )
                 jobs = [[row] for row in rows] if single else [rows]
                 claimed += [(lane, job) for job in jobs if job]
@@ -249,7 +254,10 @@ class _Drain:
 
     async def _budget_spent(self, tx: SpaceTransaction) -> str | None:
         """Why no model may be asked any more today, if so."""
-        settings, used = self._resources.settings, await used_today(tx)
+        settings = self._resources.settings
+        if settings.daily_call_budget is None and settings.daily_token_budget is None:
+            return None
+        used = await used_today(tx)
         return budget_spent(
             calls=used.calls,
             tokens=used.tokens,

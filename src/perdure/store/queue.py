@@ -18,6 +18,7 @@ from typing import Any, Final, LiteralString
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+from perdure.rules.order import kinds_in_turn
 from perdure.store.database import SpaceTransaction
 from perdure.store.ranking_sql import kept
 
@@ -79,7 +80,7 @@ CLAIM: Final = """
         SELECT p.id
         FROM {queue} p
         LEFT JOIN held ON held.conversation_id = p.conversation_id AND held.id < p.id
-        WHERE p.space_id = %(space_id)s AND (p.due_at <= %(now)s OR p.due_at > %(latest)s) AND held.id IS NULL
+        WHERE p.space_id = %(space_id)s AND (p.due_at <= %(now)s OR p.due_at > %(latest)s) AND held.id IS NULL{of_kind}
         ORDER BY p.id
         LIMIT %(limit)s
         FOR UPDATE OF p SKIP LOCKED
@@ -87,10 +88,18 @@ CLAIM: Final = """
     {take}
 """
 
-HELD: Final = """
-    SELECT DISTINCT h.conversation_id
-    FROM {queue} h
-    WHERE h.space_id = %(space_id)s AND h.due_at > %(now)s AND h.due_at <= %(latest)s AND h.conversation_id <> ''
+# Of each queue what kinds have something due, and which conversations are held up: one journey for all of them.
+DUE: Final = """
+    SELECT {name} AS queue,
+           ARRAY(SELECT k.kind FROM unnest({kinds}::text[]) WITH ORDINALITY AS k (kind, place)
+                 WHERE EXISTS (SELECT FROM {queue} p
+                               WHERE p.space_id = %(space_id)s AND p.kind = k.kind
+                                 AND (p.due_at <= %(now)s OR p.due_at > %(latest)s))
+                 ORDER BY k.place) AS kinds,
+           ARRAY(SELECT DISTINCT h.conversation_id
+                 FROM {queue} h
+                 WHERE h.space_id = %(space_id)s AND h.due_at > %(now)s AND h.due_at <= %(latest)s
+                   AND h.conversation_id <> '') AS held
 """
 
 # From head to head: every row is looked at once at most, however long a conversation is and however many there are.
@@ -99,7 +108,7 @@ CLAIM_HEADS: Final = """
         (SELECT p.id, ARRAY[p.conversation_id] AS seen
          FROM {queue} p
          WHERE p.space_id = %(space_id)s AND (p.due_at <= %(now)s OR p.due_at > %(latest)s)
-           AND p.conversation_id <> ALL (%(held)s::text[])
+           AND p.conversation_id <> ALL (%(held)s::text[]){of_kind}
          ORDER BY p.id
          LIMIT 1)
         UNION ALL
@@ -110,7 +119,7 @@ CLAIM_HEADS: Final = """
             FROM {queue} p
             WHERE p.space_id = %(space_id)s AND p.id > f.id AND (p.due_at <= %(now)s OR p.due_at > %(latest)s)
               AND p.conversation_id <> ALL (%(held)s::text[])
-              AND (p.conversation_id = '' OR p.conversation_id <> ALL (f.seen))
+              AND (p.conversation_id = '' OR p.conversation_id <> ALL (f.seen)){of_kind}
             ORDER BY p.id
             LIMIT 1
         ) n
@@ -189,12 +198,13 @@ class Queue(StrEnum):
     FOLLOWUP = "pending_followups"
 
 
-KINDS: Final[Mapping[Queue, frozenset[str]]] = {
-    Queue.TRIAGE: frozenset({"conversation", "email", "calendar", "bootstrap"}),
-    Queue.DISTILLATION: frozenset({"archive"}),
-    Queue.FOLLOWUP: frozenset({"quality", "contradiction", "transition"}),
+KINDS: Final[Mapping[Queue, tuple[str, ...]]] = {
+    Queue.TRIAGE: ("conversation", "bootstrap", "calendar", "email"),
+    Queue.DISTILLATION: ("archive",),
+    Queue.FOLLOWUP: ("quality", "contradiction", "transition"),
 }
-"""What each queue holds. A kind says who works the row off, and what its payload is made of."""
+"""What each queue holds. A kind says who works the row off, and what its payload is made of. In the queue of triage
+what somebody is talking about now goes first, and an imported mailbox last (`rules.order`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,22 +318,57 @@ async def enqueue_once(
     return None if row is None else int(row["id"])
 
 
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What one queue of a space has: the kinds of which a row is due, in their order, and what waits for a lease or a
+    pause to end."""
+
+    kinds: tuple[str, ...]
+    held: tuple[str, ...]
+
+
+async def due(tx: SpaceTransaction, queues: Sequence[Queue]) -> dict[Queue, Due]:
+    """What is due in these queues. A kind may be named of which every row is held up by another."""
+    rows = await tx.fetch_all(_due_statement(tuple(queues)), {"latest": tx.now + LONGEST_WAIT})
+    return {Queue(row["queue"]): Due(tuple(row["kinds"]), tuple(row["held"])) for row in rows}
+
+
 async def claim(
-    tx: SpaceTransaction, queue: Queue, holder: str, *, limit: int, visibility: timedelta, heads: bool = False
+    tx: SpaceTransaction,
+    queue: Queue,
+    holder: str,
+    *,
+    limit: int,
+    visibility: timedelta,
+    heads: bool = False,
+    turn: int = 1,
+    known: Due | None = None,
 ) -> list[QueuedWork]:
-    """Leases up to `limit` due rows of a queue in order. Needs the space's lock.
+    """Leases up to `limit` due rows of a queue, in order within each kind. Needs the space's lock.
 
     With `heads` at most one row of each named conversation, its first, for those who work off conversations side by
     side; otherwise a row comes together with everything due before it.
+
+    Args:
+        turn: which kind comes first depends on it, see `rules.order`; counts up with each claim.
+        known: what `due` said in this transaction; asked for if None.
     """
-    params: dict[str, object] = {"holder": holder, "limit": limit, "lease_until": tx.now + visibility}
+    found = known or (await due(tx, [queue]))[queue]
+    params: dict[str, object] = {"holder": holder, "lease_until": tx.now + visibility}
     params["latest"] = tx.now + LONGEST_WAIT
-    if heads:
-        held = await tx.fetch_all(_of(HELD, queue), params)
-        params["held"] = [row["conversation_id"] for row in held]
-    # Not prepared: the planner has to see how few rows are asked for, and which conversations are held.
-    rows = await tx.fetch_all(_claim_statement(queue, heads), params, prepare=False)
-    return sorted((QueuedWork(queue=queue, **row) for row in rows), key=lambda row: row.id)
+    claimed: list[QueuedWork] = []
+    by_kind = queue is Queue.TRIAGE
+    for kind, most in kinds_in_turn(found.kinds, turn, limit) if by_kind else [("", limit)] if found.kinds else []:
+        room = min(most, limit - len(claimed))
+        if room <= 0:
+            break
+        # What was claimed just now holds its conversation up.
+        held = sorted({*found.held, *(row.conversation_id for row in claimed if row.conversation_id)})
+        # Not prepared: the planner has to see how few rows are asked for, and which conversations are held.
+        wanted = {**params, "kind": kind, "limit": room, "held": held}
+        rows = await tx.fetch_all(_claim_statement(queue, heads, by_kind), wanted, prepare=False)
+        claimed += sorted((QueuedWork(queue=queue, **row) for row in rows), key=lambda row: row.id)
+    return claimed
 
 
 async def renew(tx: SpaceTransaction, works: Sequence[QueuedWork], holder: str, visibility: timedelta) -> int:
@@ -390,10 +435,22 @@ def _of(statement: LiteralString, queue: Queue) -> sql.SQL:
 
 
 @lru_cache(maxsize=16)
-def _claim_statement(queue: Queue, heads: bool) -> sql.SQL:
+def _claim_statement(queue: Queue, heads: bool, by_kind: bool) -> sql.SQL:
     table = sql.Identifier(queue.value)
     statement = sql.SQL(CLAIM_HEADS if heads else CLAIM)
-    return kept(statement.format(queue=table, take=sql.SQL(TAKE).format(queue=table)))
+    of_kind = sql.SQL(" AND p.kind = %(kind)s" if by_kind else "")
+    return kept(statement.format(queue=table, take=sql.SQL(TAKE).format(queue=table), of_kind=of_kind))
+
+
+@lru_cache(maxsize=8)
+def _due_statement(queues: tuple[Queue, ...]) -> sql.SQL:
+    parts = [
+        sql.SQL(DUE).format(
+            queue=sql.Identifier(queue.value), name=sql.Literal(queue.value), kinds=sql.Literal(list(KINDS[queue]))
+        )
+        for queue in queues
+    ]
+    return kept(sql.SQL(" UNION ALL ").join(parts))
 
 
 @lru_cache(maxsize=1)
