@@ -33,7 +33,7 @@ _WORDS: Final = {
     """,
     CODE: """
         pin pin~code cvv cvv2 cvc cvc2 cvn otp tan 2fa·code geheimzahl one-time·code one-time·passcode verification·code
-        door·code alarm·code gate·code entry·code garage·code lock·code türcode alarmcode haustürcode
+        door·code alarm·code gate·code entry·code lock·code türcode alarmcode haustürcode
         security·code confirmation·code login·code sign-in·code authentication·code auth·code access·code
         bestätigungscode sicherheitscode anmeldecode einmalcode código·de·verificación código·de·seguridad
         código·de·verificação código·de·segurança code·de·vérification code·de·sécurité code·de·confirmation code·secret
