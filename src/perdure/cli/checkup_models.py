@@ -11,9 +11,7 @@ from perdure.llm import Ledger
 if TYPE_CHECKING:
     from perdure.llm import Models, RerankEndpoint, RoleState
 
-HOW = (
-    "Set PERDURE_{role}_URL and PERDURE_{role}_MODEL; docs/models.md shows it for llama.cpp and Ollama in three lines."
-)
+HOW = "Set {urls}; docs/models.md shows it for llama.cpp and Ollama in three lines."
 
 
 RERANKER_S = 5.0
@@ -40,7 +38,9 @@ async def _examine_roles(models: Models) -> list[Finding]:
     off = models.off()
     if all(state.url is None for state in states):
         detail = f"none configured: exchanges are kept verbatim; off: {', '.join(off)}"
-        return [Finding("language models", "ok", detail, HOW.format(role="SUBAGENT"))]
+        return [
+            Finding("language models", "ok", detail, HOW.format(urls="PERDURE_THINKER_URL and PERDURE_SUBAGENT_URL"))
+        ]
     found = [_role(state) for state in states]
     if off:
         found.append(Finding("off without a role", "warn", ", ".join(off), None))
@@ -49,7 +49,9 @@ async def _examine_roles(models: Models) -> list[Finding]:
 
 def _role(state: RoleState) -> Finding:
     if state.url is None:
-        return Finding(str(state.role), "ok", "not configured", HOW.format(role=str(state.role).upper()))
+        return Finding(
+            str(state.role), "ok", "not configured", HOW.format(urls=f"PERDURE_{str(state.role).upper()}_URL")
+        )
     model = state.model or "the model that the server lists"
     where = f"{model} at {state.url} ({state.dialect or 'dialect not known yet'}, slots: {state.slots})"
     if not state.reachable:

@@ -24,7 +24,7 @@ SHOWN_REFUSALS: Final = 20
 def import_source(call: Call, source: ItemSource, title: str, audience: str | None, *, advice: str = "") -> int:
     """Queues what is new in a source, and tells what came of it; the exit status.
 
-    `advice` is told where nothing was found.
+    `advice` is told where a source holds nothing at its first import.
     """
     door.optional_key(audience, "audience")
     clock = DatabaseClock()
@@ -36,8 +36,13 @@ def import_source(call: Call, source: ItemSource, title: str, audience: str | No
             told = clock.monotonic()
             tell(f"{title}: {counted(report.enqueued, 'item')} queued, {report.known:,} in already")
 
+    first = False
+
     async def work(memory: Memory) -> ItemReport:
-        return await call.space(memory, audience).import_from(source, progress=progress)
+        nonlocal first
+        space = call.space(memory, audience)
+        first = await space.checkpoint(source.name) is None
+        return await space.import_from(source, progress=progress)
 
     try:
         report = call.run(work)
@@ -46,8 +51,8 @@ def import_source(call: Call, source: ItemSource, title: str, audience: str | No
     finally:
         source.close()
     notes = list(getattr(source, "notes", ()))
-    if advice and not report.enqueued + report.known + report.empty:
-        notes.append(advice)
+    if not report.seen:
+        notes += [advice] if first and advice else [] if first else ["Nothing is new since the last import of it."]
     document: dict[str, object] = {
         "source": source.name,
         "space": call.space_name,

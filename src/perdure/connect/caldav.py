@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import httpx
 
@@ -31,6 +31,7 @@ from perdure.errors import InvalidInput, SourceUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from types import TracebackType
 
     from perdure.types import SourceBatch
 
@@ -104,6 +105,14 @@ class CalDav:
     def close(self) -> None:
         """Close the connections; safe to repeat."""
         self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def _calendars(self) -> list[_Found]:
         """From a calendar, a user or a server to its calendars."""

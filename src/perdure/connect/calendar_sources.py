@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from perdure.connect.calendar_events import read_instances
 from perdure.connect.calendar_http import Reader, calendar_url
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
+    from types import TracebackType
 
 _NOT_MODIFIED: Final = 304
 _OK: Final = 200
@@ -48,6 +49,14 @@ class IcsFile:
     def close(self) -> None:
         """Close the file; safe to repeat."""
         self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 class IcsUrl:
@@ -97,6 +106,14 @@ class IcsUrl:
     def close(self) -> None:
         """Close the connections; safe to repeat."""
         self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 def _digits(text: str) -> str:
