@@ -28,6 +28,7 @@ from perdure.store.failed import record_failure
 from perdure.store.queue import QueuedWork, finish, retry_later
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.store.usage import record_usage
+from perdure.text import mask
 from perdure.types import Outcome
 
 OUTAGE_PAUSE = timedelta(seconds=15)
@@ -89,8 +90,8 @@ class Settling:
         False, too, where another worker has the row by now.
         """
         attempts = work.attempts + 1
-        text = f"{type(error).__name__}: {error}"
-        answer = error.answer if isinstance(error, ModelFailed) else None
+        text = mask(f"{type(error).__name__}: {error}").text
+        answer = mask(error.answer).text if isinstance(error, ModelFailed) else None
 
         async def write(tx: SpaceTransaction) -> bool:
             await record_usage(tx, ledger.uses)
