@@ -110,12 +110,12 @@ async def test_a_captured_text_of_one_megabyte_is_refused_by_name(memory: Memory
 
 
 async def test_what_recall_put_into_the_prompt_is_not_captured_again(space: Space) -> None:
-    await space.save("The gate code is 4471")
+    await space.save("The gate opens on Monday")
     recall = await space.recall("What is the gate code?")
     assert recall.memories
     await space.capture(user="gate?", assistant=f"{recall.tail}\nIt is on your list.", recall=recall)
     await space.drain()
-    assert await texts(space) == ["The gate code is 4471", "gate?", "It is on your list."]
+    assert await texts(space) == ["The gate opens on Monday", "gate?", "It is on your list."]
 
 
 async def test_an_exchange_that_waits_is_visible_to_recall(space: Space) -> None:
