@@ -80,7 +80,8 @@ CLAIM: Final = """
         SELECT p.id
         FROM {queue} p
         LEFT JOIN held ON held.conversation_id = p.conversation_id AND held.id < p.id
-        WHERE p.space_id = %(space_id)s AND (p.due_at <= %(now)s OR p.due_at > %(latest)s) AND held.id IS NULL{of_kind}
+        WHERE p.space_id = %(space_id)s AND (p.due_at <= %(now)s OR p.due_at > %(latest)s) AND held.id IS NULL
+          AND {of_kind}
         ORDER BY p.id
         LIMIT %(limit)s
         FOR UPDATE OF p SKIP LOCKED
@@ -108,7 +109,7 @@ CLAIM_HEADS: Final = """
         (SELECT p.id, ARRAY[p.conversation_id] AS seen
          FROM {queue} p
          WHERE p.space_id = %(space_id)s AND (p.due_at <= %(now)s OR p.due_at > %(latest)s)
-           AND p.conversation_id <> ALL (%(held)s::text[]){of_kind}
+           AND p.conversation_id <> ALL (%(held)s::text[]) AND {of_kind}
          ORDER BY p.id
          LIMIT 1)
         UNION ALL
@@ -119,7 +120,7 @@ CLAIM_HEADS: Final = """
             FROM {queue} p
             WHERE p.space_id = %(space_id)s AND p.id > f.id AND (p.due_at <= %(now)s OR p.due_at > %(latest)s)
               AND p.conversation_id <> ALL (%(held)s::text[])
-              AND (p.conversation_id = '' OR p.conversation_id <> ALL (f.seen)){of_kind}
+              AND (p.conversation_id = '' OR p.conversation_id <> ALL (f.seen)) AND {of_kind}
             ORDER BY p.id
             LIMIT 1
         ) n
@@ -438,7 +439,7 @@ def _of(statement: LiteralString, queue: Queue) -> sql.SQL:
 def _claim_statement(queue: Queue, heads: bool, by_kind: bool) -> sql.SQL:
     table = sql.Identifier(queue.value)
     statement = sql.SQL(CLAIM_HEADS if heads else CLAIM)
-    of_kind = sql.SQL(" AND p.kind = %(kind)s" if by_kind else "")
+    of_kind = sql.SQL("p.kind = %(kind)s" if by_kind else "true")
     return kept(statement.format(queue=table, take=sql.SQL(TAKE).format(queue=table), of_kind=of_kind))
 
 
