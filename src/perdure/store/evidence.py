@@ -45,7 +45,7 @@ FIND_VERBATIM: Final = """
         WHERE f.space_id = %(space_id)s AND f.context -> 'payload' -> 'replaces' IS NOT NULL
     ),
     told AS MATERIALIZED (
-        SELECT DISTINCT ON (e.memory_id) e.memory_id, e.kind, e.external_id AS operation_id
+        SELECT DISTINCT ON (e.memory_id) e.memory_id, e.kind, e.external_id AS operation_id, s.audience
         FROM memories m
         JOIN memory_state s ON s.space_id = %(space_id)s AND s.memory_id = m.id
         JOIN memory_evidence e ON e.space_id = %(space_id)s AND e.memory_id = m.id
@@ -56,7 +56,7 @@ FIND_VERBATIM: Final = """
     SELECT t.kind, t.operation_id, array_agg(t.memory_id ORDER BY t.memory_id) AS roots
     FROM told t
     WHERE t.operation_id NOT IN (SELECT k.operation_id FROM taken k WHERE k.operation_id IS NOT NULL)
-    GROUP BY t.kind, t.operation_id
+    GROUP BY t.kind, t.operation_id, t.audience
     ORDER BY min(t.memory_id)
     LIMIT %(limit)s
 """
