@@ -132,3 +132,24 @@ async def test_mails_and_events_are_judged_later_too(
     sale = stored["Subject: Sale\nHalf price on kettles"]
     assert (sale.salience, sale.superseded_at) == (1.0, None)
     assert await judged.retriage() == 0
+
+
+async def test_what_two_audiences_know_of_one_event_is_judged_apart(
+    judged: Space, urls, embedder: HashedEmbedder, chat: ChatServer
+) -> None:
+    when = datetime(2026, 3, 5, 14, tzinfo=UTC)
+    async with open_memory(urls, embedder, clock=judged._memory.resources.database.clock) as memory:
+        for audience, words in ((None, "Ada is busy"), ("ada", "Ada sees the oncologist")):
+            space = memory.space(judged.name, audience=audience)
+            await space.import_items([SourceItem("calendar", f"u1#{words}", words, when, series="u1")], source=words)
+            await space.drain()
+    chat.answer("triage", lambda request: {"summary": f"It says: {request.data('item')}", "salience": 5, "save": True})
+    assert await judged.retriage() == 2
+    assert (await judged.drain()).failed == 0
+    assert all(
+        ("busy" in request.data("item")) != ("oncologist" in request.data("item")) for request in chat.asked("triage")
+    )
+    private = judged._memory.space(judged.name, audience="ada")
+    assert not any("oncologist" in text for text in await live(judged))
+    assert any("oncologist" in text for text in await live(private))
+    assert any("busy" in text for text in await live(judged))
