@@ -17,7 +17,7 @@ from perdure.ingest import Changes, Draft, Receipt, ToolResult
 from perdure.space_intake import SpaceIntake, operation_key
 from perdure.store.changes import read_history
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import list_ids, read_evidence, read_rows
+from perdure.store.memories import EXCERPT_CHARS, list_ids, read_evidence, read_rows
 from perdure.store.spaces import SpaceRow
 from perdure.store.visibility import facets_of
 from perdure.text import require_text
@@ -198,7 +198,7 @@ class Space(SpaceIntake):
             conversation_id=where,
             metadata=extra,
             pinned=keep,
-            evidence=(Evidence("save", operation, who, when or now, words[:500]),),
+            evidence=(Evidence("save", operation, who, when or now, words[:EXCERPT_CHARS]),),
         )
 
         async def make_space() -> SpaceRow:

@@ -16,7 +16,7 @@ from perdure.door import optional_name, optional_time
 from perdure.errors import InvalidInput
 from perdure.ingest.capture import NOT_TO_REMEMBER, operation_fingerprint, require_first_outcome
 from perdure.ingest.domains import distinctive_terms
-from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.drafts import Draft, excerpt_of, prepare
 from perdure.ingest.saving import masked_labels
 from perdure.ingest.work import Ready, together
 from perdure.ingest.writing import write_texts
@@ -38,7 +38,6 @@ from perdure.text import (
     mask,
     require_text,
     terms,
-    truncate_chars,
 )
 from perdure.types import Evidence, Nothing, Outcome, Pending, Trust
 
@@ -52,7 +51,6 @@ LEAST: Final = 5
 RAW_SALIENCE: Final = 3.0
 """Salience of what is kept undistilled (mission: 3)."""
 RAW: Final = "archive-1"
-EXCERPT_CHARS: Final = 500
 
 _USER: Final = "user"
 _ROLES: Final = {"user": _USER, "human": _USER, "assistant": ASSISTANT, "ai": ASSISTANT, "model": ASSISTANT}
@@ -346,5 +344,5 @@ def _evidence(work: QueuedWork, message: ArchivedMessage) -> Evidence:
         str(work.payload["operation_id"]),
         message.speaker,
         message.at or work.occurred_at,
-        truncate_chars(message.text, EXCERPT_CHARS),
+        excerpt_of(message.text),
     )

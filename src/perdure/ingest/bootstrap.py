@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from perdure.ingest.capture import NOT_TO_REMEMBER, operation_fingerprint, require_first_outcome
-from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.drafts import Draft, excerpt_of, prepare
 from perdure.ingest.saving import masked_labels
 from perdure.ingest.work import Ready, together
 from perdure.ingest.writing import write_texts
@@ -21,7 +21,7 @@ from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import Queue, QueuedWork, enqueue_once
 from perdure.store.spaces import SpaceRow
-from perdure.text import asks_to_forget_this, chunks, fold, has_letter_or_digit, mask, truncate_chars
+from perdure.text import asks_to_forget_this, chunks, fold, has_letter_or_digit, mask
 from perdure.types import Evidence, MemoryType, Nothing, Outcome, Pending, Trust
 
 BOOTSTRAP: Final = "bootstrap"
@@ -30,7 +30,6 @@ SALIENCE: Final = 7.0
 PIECE_BYTES: Final = 16_000
 """Bytes of UTF-8 that the thinker reads at once; what is longer is asked about in pieces."""
 VERBATIM: Final = "bootstrap-verbatim-1"
-EXCERPT_CHARS: Final = 500
 _PREFERRED: Final = frozenset({"style", "preference"})
 
 
@@ -164,7 +163,7 @@ def _draft(
     tags: tuple[str, ...] = (),
     entities: tuple[str, ...] = (),
 ) -> Draft:
-    excerpt = truncate_chars(work.payload["text"], EXCERPT_CHARS)
+    excerpt = excerpt_of(work.payload["text"])
     return Draft(
         text=mask(text).text,
         source=BOOTSTRAP,

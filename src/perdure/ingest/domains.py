@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from perdure.ingest.drafts import Draft
+from perdure.ingest.drafts import Draft, excerpt_of
 from perdure.llm import Prompt, render
 from perdure.llm.schemas import TriageVerdict
 from perdure.rules.attribution import is_memory_tool, is_read_tool, reads_outside, vouched_by
@@ -28,7 +28,6 @@ PARAMETRIC: Final = 5
 """Least salience of an exchange in which nothing was looked up (mission: 5)."""
 ITEM: Final = 1
 """Least salience of a mail or an event (mission: 1)."""
-EXCERPT_CHARS: Final = 500
 
 # A summary speaks of "the user"; that the words of a tool do so too proves nothing.
 _ROLES: Final = """
@@ -193,7 +192,7 @@ def item_draft(
 
 
 def _evidence(kind: str, external_id: str, speaker: str | None, when: datetime, words: str) -> Evidence:
-    return Evidence(kind, external_id, speaker, when, truncate_chars(words, EXCERPT_CHARS))
+    return Evidence(kind, external_id, speaker, when, excerpt_of(words))
 
 
 def distinctive_terms(summary: str, speaker: str | None) -> set[str]:

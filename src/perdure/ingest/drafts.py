@@ -12,9 +12,9 @@ from datetime import datetime
 
 from perdure.embedding import Embedder, Matrix
 from perdure.ingest.keys import entity_keys_of, extra_terms, facets_of, named_speaker
-from perdure.store.memories import NewMemory, NewText
+from perdure.store.memories import EXCERPT_CHARS, NewMemory, NewText
 from perdure.store.postings import Postings
-from perdure.text import analyse, chunks, fold, is_question
+from perdure.text import analyse, chunks, fold, is_question, truncate_chars
 from perdure.types import Evidence, MemoryType, StoredMemory, Trust
 
 HASH_BYTES = 16
@@ -70,6 +70,11 @@ def read_again(memory: StoredMemory) -> tuple[Postings, str]:
     draft = draft_of(memory)
     chunk = chunk_of(draft, memory.summary, None, whole=False, last=True)
     return chunk.postings(memory.id), document_text(draft, memory.summary)
+
+
+def excerpt_of(text: str) -> str:
+    """What evidence shows of a text: its beginning, no grapheme split."""
+    return truncate_chars(text, EXCERPT_CHARS)
 
 
 def content_hash(text: str, speaker: str | None) -> bytes:

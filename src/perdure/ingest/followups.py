@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from perdure.ingest.contradiction import CONTRADICTION_DISTANCE, NEAREST, said_by
-from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.drafts import Draft, excerpt_of, prepare
 from perdure.ingest.saved import check_stored
 from perdure.ingest.saving import MEMORY, masked_labels
 from perdure.ingest.work import Ready
@@ -42,7 +42,6 @@ LOOKING_BACK: Final = timedelta(days=183)
 RELATED_CHARS: Final = 300
 """Characters of a related memory that are shown (mission: 300)."""
 TRANSITION_SALIENCE: Final = 10.0
-EXCERPT_CHARS: Final = 500
 
 handle_contradiction = check_stored
 """The check after a save: a person's or a tool's own words may outdate an older memory."""
@@ -123,7 +122,7 @@ async def handle_transition(resources: Resources, space: SpaceRow, work: QueuedW
                 str(row.memory.id),
                 row.memory.speaker,
                 row.memory.source_date,
-                truncate_chars(row.memory.summary, EXCERPT_CHARS),
+                excerpt_of(row.memory.summary),
             )
             for row in (rows[0], *related)
         ),

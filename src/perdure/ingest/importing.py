@@ -18,6 +18,7 @@ from perdure.ingest.words import own_words
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction
+from perdure.store.memories import EXCERPT_CHARS
 from perdure.store.queue import mark_processed, processed
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.text import has_letter_or_digit, is_assistant, require_text
@@ -162,6 +163,6 @@ def _draft(message: Message, label: str, audience: str | None, now: datetime) ->
         audience=audience,
         # A file without conversations is one: what stands next to each other belongs together.
         conversation_id=message.conversation_id or label,
-        evidence=(Evidence(label, message.external_id, message.speaker, occurred_at, message.text[:500]),),
+        evidence=(Evidence(label, message.external_id, message.speaker, occurred_at, message.text[:EXCERPT_CHARS]),),
         made_by="import-1",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perdure.ingest.domains import item_draft, observed, told
-from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.drafts import Draft, excerpt_of, prepare
 from perdure.ingest.revisions import earlier_revisions, outdate
 from perdure.ingest.work import Ready
 from perdure.ingest.writing import write_texts
@@ -13,7 +13,7 @@ from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import QueuedWork
 from perdure.store.spaces import SpaceRow
-from perdure.text import ASSISTANT, has_letter_or_digit, truncate_chars
+from perdure.text import ASSISTANT, has_letter_or_digit
 from perdure.types import Evidence, Merged, Nothing, Outcome, Stored, Trust
 
 VERBATIM = "verbatim-1"
@@ -43,7 +43,7 @@ def verbatim_drafts(work: QueuedWork) -> list[Draft]:
             audience=work.audience,
             conversation_id=work.conversation_id or None,
             made_by=VERBATIM,
-            evidence=(Evidence("exchange", operation, who, observed(work), truncate_chars(text, 500)),),
+            evidence=(Evidence("exchange", operation, who, observed(work), excerpt_of(text)),),
         )
 
     said = [

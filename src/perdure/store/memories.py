@@ -19,6 +19,9 @@ from perdure.store.postings import Postings, insert_postings
 from perdure.store.sketches import signature, sketches
 from perdure.types import Evidence, MemoryType, StoredMemory, Trust
 
+EXCERPT_CHARS: Final = 500
+"""The most code points of an excerpt that are kept with evidence; the table says so, too."""
+
 NEXT_IDS: Final = """
     SELECT nextval('memories_id_seq') AS id FROM generate_series(1, %(count)s)
 """
@@ -277,7 +280,7 @@ async def add_evidence(tx: SpaceTransaction, evidence: Sequence[tuple[int, Evide
             "external_id": item.external_id,
             "speaker": item.speaker,
             "observed_at": item.observed_at.isoformat() if item.observed_at else None,
-            "excerpt": item.excerpt[:500],
+            "excerpt": item.excerpt[:EXCERPT_CHARS],
         }
         for memory_id, item in evidence
     ]
