@@ -20,7 +20,7 @@ from psycopg.types.json import Jsonb
 
 from perdure.rules.order import kinds_in_turn
 from perdure.store.database import SpaceTransaction
-from perdure.store.ranking_sql import kept
+from perdure.store.statements import kept
 
 LONGEST_WAIT: Final = timedelta(hours=2)
 """More than any lease or pause lasts: what is put off for longer was put off before the clock was set back, and is due.

@@ -10,7 +10,7 @@ from typing import Final
 from psycopg import sql
 
 from perdure.store.database import SpaceTransaction
-from perdure.store.ranking_sql import kept
+from perdure.store.statements import kept
 from perdure.store.visibility import Conditions, audience_condition, conditions_of, filter_params, state_conditions
 from perdure.types import Filters
 

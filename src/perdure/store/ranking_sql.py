@@ -98,11 +98,6 @@ def one_occurrence(profile: RankingProfile, term_count: int, share: float) -> fl
     return share / (1 + profile.bm25.k1)
 
 
-def kept(statement: sql.Composed) -> sql.SQL:
-    """A statement as one text, for those that are put together once and run often: its pieces are not walked again."""
-    return sql.SQL(statement.as_string(None))
-
-
 def all_of(conditions: Iterable[sql.Composable]) -> sql.Composed:
     """Conditions joined by AND; true when there is none."""
     return sql.SQL(" AND ").join([*conditions] or [sql.SQL("true")])

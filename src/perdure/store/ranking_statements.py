@@ -9,7 +9,8 @@ from psycopg import sql
 
 from perdure.rules.ranking import TextTerm
 from perdure.store.candidates import TURNS_ARM, Slots, candidates, distance, probe_entity
-from perdure.store.ranking_sql import double, kept, posting_score, prior, ranking_order_by, state_signals, terms
+from perdure.store.ranking_sql import double, posting_score, prior, ranking_order_by, state_signals, terms
+from perdure.store.statements import kept
 from perdure.store.turns_sql import in_turn, strips
 from perdure.store.visibility import live, visible
 
