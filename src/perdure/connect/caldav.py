@@ -6,10 +6,9 @@ HTTP client of its own with a QUIC stack, a replacement of urllib3 and lxml, and
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 import httpx
 
@@ -24,15 +23,15 @@ from perdure.connect.caldav_xml import (
     resources,
 )
 from perdure.connect.calendar_events import Reading, Window, read_instances
-from perdure.connect.calendar_http import Answer, Reader, calendar_url
-from perdure.connect.calendar_known import CalendarOptions, Checkpoint, news
+from perdure.connect.calendar_known import Checkpoint, news
 from perdure.connect.calendar_rules import Budget
+from perdure.connect.calendar_sources import CalendarOverHttp, name_digits
 from perdure.errors import InvalidInput, SourceUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from types import TracebackType
 
+    from perdure.connect.calendar_http import Answer
     from perdure.types import SourceBatch
 
 MAX_CALENDARS: Final = 100
@@ -63,25 +62,14 @@ class _Found:
     state: str
 
 
-class CalDav:
-    """The events of all calendars of an account, or of one calendar, named by its address."""
+class CalDav(CalendarOverHttp):
+    """The events of all calendars of an account, or of one calendar, by the address of server, user or calendar."""
 
-    def __init__(
-        self,
-        url: str,
-        options: CalendarOptions | None = None,
-        *,
-        username: str | None = None,
-        password: str | None = None,
-        timeout_s: float = 30.0,
-    ) -> None:
-        """`url` is that of the server, of a user, or of a calendar. Raises InvalidInput unless it is https."""
-        self._url = calendar_url(url)
-        self._options = options or CalendarOptions()
-        self._reader = Reader(self._url, username=username, password=password, timeout_s=timeout_s)
-        told = f"{username or self._url.username}\n{self._url.copy_with(username=None, password=None)}"
-        self.name = f"caldav:{self._url.host}/{hashlib.blake2b(told.encode(), digest_size=8).hexdigest()}"
-        self.notes: list[str] = []
+    @property
+    def name(self) -> str:
+        """`caldav:host/digest`, the digest that of user and address."""
+        told = f"{self._user}\n{self._url.copy_with(username=None, password=None)}"
+        return f"caldav:{self._url.host}/{name_digits(told)}"
 
     def batches(self, checkpoint: Mapping[str, object] | None, *, now: datetime) -> Iterator[SourceBatch]:
         """What is new, changed or gone since the checkpoint; blocking. Nothing when no calendar has changed.
@@ -97,22 +85,6 @@ class CalDav:
         reading = self._read(calendars, window)
         self.notes = reading.notes
         yield from news(reading, known, now, self._options, state)
-
-    def calendars(self) -> list[str]:
-        """The names of the calendars that are read; blocking. Raises SourceUnavailable."""
-        return [calendar.name for calendar in self._calendars()]
-
-    def close(self) -> None:
-        """Close the connections; safe to repeat."""
-        self._reader.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _calendars(self) -> list[_Found]:
         """From a calendar, a user or a server to its calendars."""

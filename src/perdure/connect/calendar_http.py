@@ -12,7 +12,6 @@ from perdure.errors import InvalidInput, SourceUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
 Method = Literal["GET", "PROPFIND", "REPORT"]
 """All that is ever sent to a server."""
@@ -65,26 +64,11 @@ def calendar_url(value: str) -> httpx.URL:
 class Reader:
     """A client that only reads. The name and password go to the host they were given for and to its siblings."""
 
-    def __init__(
-        self,
-        url: httpx.URL,
-        *,
-        username: str | None = None,
-        password: str | None = None,
-        timeout_s: float = TIMEOUT_S,
-    ) -> None:
+    def __init__(self, url: httpx.URL, *, username: str | None = None, password: str | None = None) -> None:
         self._home = url
         given = username or url.username
         self._auth = httpx.BasicAuth(given, password if password is not None else url.password) if given else None
-        self._client = httpx.Client(timeout=timeout_s, headers={"User-Agent": _AGENT}, follow_redirects=False)
-
-    def __enter__(self) -> Reader:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        self._client = httpx.Client(timeout=TIMEOUT_S, headers={"User-Agent": _AGENT}, follow_redirects=False)
 
     def close(self) -> None:
         """Close the connections; safe to repeat."""

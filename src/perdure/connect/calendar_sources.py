@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from perdure.connect.calendar_events import read_instances
 from perdure.connect.calendar_http import Reader, calendar_url
 from perdure.connect.calendar_known import CalendarOptions, Checkpoint, news
 from perdure.connect.calendar_lines import MAX_CALENDAR_BYTES
+from perdure.connect.closing import Closing
 from perdure.connect.reading import Source
 from perdure.types import SourceBatch
 
@@ -16,14 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
-    from types import TracebackType
 
 _NOT_MODIFIED: Final = 304
 _OK: Final = 200
 _NAME_DIGITS: Final = 16
 
 
-class IcsFile:
+class IcsFile(Closing):
     """The events of an .ics file (gzip is fine, too), as the file stands now."""
 
     def __init__(self, path: Path, options: CalendarOptions | None = None) -> None:
@@ -50,17 +50,9 @@ class IcsFile:
         """Close the file; safe to repeat."""
         self._source.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class IcsUrl:
-    """The events of a calendar that is published at an https address (webcal is read as https)."""
+class CalendarOverHttp(Closing):
+    """What the sources share that ask a server."""
 
     def __init__(
         self,
@@ -69,15 +61,26 @@ class IcsUrl:
         *,
         username: str | None = None,
         password: str | None = None,
-        timeout_s: float = 30.0,
     ) -> None:
         """Raises InvalidInput for an address that isn't https."""
         self._url = calendar_url(url)
+        self._user = username or self._url.username
         self._options = options or CalendarOptions()
-        self._reader = Reader(self._url, username=username, password=password, timeout_s=timeout_s)
-        # The path of a private calendar is its secret: it must not stand in a table.
-        self.name = f"ics:{self._url.host}/{_digits(str(self._url))}"
+        self._reader = Reader(self._url, username=username, password=password)
         self.notes: list[str] = []
+
+    def close(self) -> None:
+        """Close the connections; safe to repeat."""
+        self._reader.close()
+
+
+class IcsUrl(CalendarOverHttp):
+    """The events of a calendar that is published at an https address (webcal is read as https)."""
+
+    @property
+    def name(self) -> str:
+        """`ics:host/digest`. The path of a private calendar is its secret: it must not stand in a table."""
+        return f"ics:{self._url.host}/{name_digits(str(self._url))}"
 
     def batches(self, checkpoint: Mapping[str, object] | None, *, now: datetime) -> Iterator[SourceBatch]:
         """What is new, changed or gone since the checkpoint; blocking. Nothing when the server says so (ETag).
@@ -103,20 +106,9 @@ class IcsUrl:
         self.notes = reading.notes
         yield from news(reading, known, now, self._options, state)
 
-    def close(self) -> None:
-        """Close the connections; safe to repeat."""
-        self._reader.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def _digits(text: str) -> str:
+def name_digits(text: str) -> str:
+    """What stands in a source's name for what must not, or is too long: 16 hexadecimal digits."""
     return hashlib.blake2b(text.encode(), digest_size=_NAME_DIGITS // 2).hexdigest()
 
 
@@ -124,4 +116,4 @@ def _short(text: str) -> str:
     """The text itself when it is a name that can be stored, else its end and a digest."""
     if text.isprintable() and len(text.encode("utf-8", "replace")) <= 180:  # noqa: PLR2004  # of the 200 of a name
         return text
-    return f"{_digits(repr(text))}/{ascii(text[-40:])[1:-1]}"
+    return f"{name_digits(repr(text))}/{ascii(text[-40:])[1:-1]}"

@@ -12,6 +12,7 @@ from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from perdure.connect.closing import Closing
 from perdure.connect.imap_account import BROKEN, REFUSED, ImapAccount, connect, hang_up, said, uid_validity, unavailable
 from perdure.connect.imap_fetch import Fetched, FetchRefused, fetch, waiting
 from perdure.connect.mail import read_mail
@@ -20,8 +21,6 @@ from perdure.errors import InvalidInput, SourceUnavailable
 from perdure.types import SourceBatch, SourceItem
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from imap_tools import BaseMailBox
 
 BATCH_ITEMS: Final = 50
@@ -34,7 +33,7 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
 _Result = TypeVar("_Result")
 
 
-class ImapMailbox:
+class ImapMailbox(Closing):
     """A folder of a mailbox, read oldest first until nothing is left that the checkpoint hasn't seen (`ItemSource`).
 
     Read only: the folder is opened with EXAMINE, and nothing becomes "seen". Mail that arrives meanwhile is read, too.
@@ -56,14 +55,6 @@ class ImapMailbox:
         self._validity: int | None = None
         self._last = 0
         self._busy = self._closed = False
-
-    def __enter__(self) -> ImapMailbox:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def name(self) -> str:

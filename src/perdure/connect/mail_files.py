@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from perdure.connect.closing import Closing
 from perdure.connect.mail import MAX_MAIL_BYTES, read_mail
 from perdure.connect.mail_format import from_line_time, is_dated, is_from_line, is_header_line, mail_format
 from perdure.connect.mail_text import on_one_line
@@ -17,9 +18,6 @@ from perdure.door import MAX_NAME_BYTES
 from perdure.errors import InvalidInput
 from perdure.text import truncate_bytes
 from perdure.types import SourceBatch, SourceItem
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 BATCH_ITEMS: Final = 100
 
@@ -39,7 +37,7 @@ class _Letter:
     data: bytes
 
 
-class MailFile:
+class MailFile(Closing):
     """The mails of a file, read in batches and in flat memory (`ItemSource`).
 
     A message that can't be read is in `refused` of its batch, by its line; what follows it is read all the same. The
@@ -61,14 +59,6 @@ class MailFile:
             limit = "it begins neither like a mail (header lines) nor like a mailbox file (`From ann@example.org Mon`)"
             raise InvalidInput("file", path.name, limit)
         self.format = format or str(found)
-
-    def __enter__(self) -> MailFile:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def name(self) -> str:
