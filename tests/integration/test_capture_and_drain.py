@@ -10,8 +10,9 @@ import pytest
 
 from perdure import Conflict, InvalidInput, Memory, Nothing, Pending, SimulatedClock, Space
 from perdure.ingest.drain import drain_pending_triage
+from perdure.store.claiming import claim
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import Queue, backlog, claim
+from perdure.store.queue import Queue, backlog
 from perdure.store.spaces import lock_space
 from perdure.worker import Worker
 from tests.doubles.embedder import HashedEmbedder

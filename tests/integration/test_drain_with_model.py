@@ -10,8 +10,9 @@ import pytest
 
 from perdure import Space
 from perdure.ingest import drain_pending_triage
+from perdure.store.claiming import claim
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import Queue, claim
+from perdure.store.queue import Queue
 from perdure.store.spaces import lock_space
 from perdure.store.usage import UsageRow, read_usage
 from tests.doubles.chat_server import (

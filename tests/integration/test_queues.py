@@ -14,8 +14,9 @@ import pytest
 from perdure import SimulatedClock
 from perdure.rules.order import SHARE
 from perdure.store import crossing, failed, queue
+from perdure.store.claiming import claim
 from perdure.store.database import Database, SpaceTransaction, Transaction
-from perdure.store.queue import KINDS, Queue, QueuedWork, claim, enqueue, finish
+from perdure.store.queue import KINDS, Queue, QueuedWork, enqueue, finish
 from perdure.store.spaces import create_space, lock_space
 
 T = TypeVar("T")

@@ -14,7 +14,8 @@ from perdure.errors import Conflict, InvalidInput
 from perdure.ingest.outcomes import outcome_from_data
 from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import Queue, enqueue_once, find_operation
+from perdure.store.operations import find_operation
+from perdure.store.queue import Queue, enqueue_once
 from perdure.text import MAX_TEXT_BYTES, asks_to_forget_this, has_letter_or_digit, mask, require_text
 from perdure.types import Nothing, Outcome, Pending
 

@@ -27,8 +27,9 @@ from perdure.ingest.work import Handler
 from perdure.llm import Ledger
 from perdure.resources import Resources
 from perdure.rules.budget import budget_spent
+from perdure.store.claiming import claim, due
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import Queue, QueuedWork, backlog, claim, due, renew
+from perdure.store.queue import Queue, QueuedWork, backlog, renew
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.store.usage import used_today
 from perdure.types import Outcome

@@ -19,7 +19,7 @@ from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import EXCERPT_CHARS
-from perdure.store.queue import mark_processed, processed
+from perdure.store.processed import mark_processed, processed
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.text import has_letter_or_digit, is_assistant, require_text
 from perdure.types import Evidence, Message, Stored, Trust

@@ -16,7 +16,8 @@ from perdure.resources import Resources
 from perdure.rules.fencing import strip_fenced
 from perdure.store.checkpoints import write_checkpoint
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import Queue, enqueue, mark_processed, processed
+from perdure.store.processed import mark_processed, processed
+from perdure.store.queue import Queue, enqueue
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.text import MAX_TEXT_BYTES, clean, has_letter_or_digit, mask
 from perdure.types import SourceItem

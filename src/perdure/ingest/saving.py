@@ -19,7 +19,8 @@ from perdure.store.changes import change, change_text, pin, write_history
 from perdure.store.database import SpaceTransaction, Transaction
 from perdure.store.erasing import erase
 from perdure.store.memories import MemoryRow, find_duplicates, read_evidence, read_rows, siblings
-from perdure.store.queue import Queue, enqueue, remember_operation, set_outcome
+from perdure.store.operations import remember_operation, set_outcome
+from perdure.store.queue import Queue, enqueue
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.text import mask, masked_fields
 from perdure.types import MemoryType, Outcome, Stored, StoredMemory
