@@ -16,10 +16,10 @@ from perdure.door import optional_name, optional_time
 from perdure.errors import InvalidInput
 from perdure.ingest.capture import NOT_TO_REMEMBER, operation_fingerprint, require_first_outcome
 from perdure.ingest.domains import distinctive_terms
-from perdure.ingest.drafts import Draft, excerpt_of, prepare
+from perdure.ingest.drafts import Draft, excerpt_of
 from perdure.ingest.saving import masked_labels
 from perdure.ingest.work import Ready, together
-from perdure.ingest.writing import write_texts
+from perdure.ingest.writing import keep_all
 from perdure.llm import Answer, Ledger, render, split_reasoning
 from perdure.llm.schemas import DistilledFact, DistilledFacts
 from perdure.resources import Resources
@@ -165,18 +165,7 @@ async def handle_archive(resources: Resources, space: SpaceRow, work: QueuedWork
         drafts = await _distilled(resources, work, messages, ledger)
     else:
         drafts = [_raw(work, message) for message in messages]
-    if not drafts:
-        return Ready(_nothing)
-    texts = await prepare(drafts, resources.embedder, resources.settings.max_chunk_bytes)
-
-    async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
-        return await write_texts(tx, resources, space, texts)
-
-    return Ready(write)
-
-
-async def _nothing(_: SpaceTransaction) -> Sequence[Outcome]:
-    return [Nothing("no lasting fact in the archive")]
+    return await keep_all(resources, space, drafts, if_none="no lasting fact in the archive")
 
 
 # --- the door ---------------------------------------------------------------------------------------------------------

@@ -6,14 +6,13 @@ becomes a memory of its own. Without a thinker the text is kept as it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from perdure.ingest.capture import NOT_TO_REMEMBER, operation_fingerprint, require_first_outcome
-from perdure.ingest.drafts import Draft, excerpt_of, prepare
+from perdure.ingest.drafts import Draft, excerpt_of
 from perdure.ingest.saving import masked_labels
 from perdure.ingest.work import Ready, together
-from perdure.ingest.writing import write_texts
+from perdure.ingest.writing import keep_all
 from perdure.llm import Answer, Ledger, render
 from perdure.llm.schemas import BootstrapProfile
 from perdure.resources import Resources
@@ -80,23 +79,12 @@ async def handle_bootstrap(resources: Resources, space: SpaceRow, work: QueuedWo
         drafts = list({fold(draft.text): draft for draft in reversed(found)}.values())[::-1]
     else:
         drafts = [_draft(work, text, made_by=VERBATIM)]
-    if not drafts:
-        return Ready(_nothing)
-    texts = await prepare(drafts, resources.embedder, resources.settings.max_chunk_bytes)
-
-    async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
-        return await write_texts(tx, resources, space, texts)
-
-    return Ready(write)
+    return await keep_all(resources, space, drafts, if_none="the text says nothing of the user")
 
 
 async def _ask(resources: Resources, work: QueuedWork, piece: str, ledger: Ledger) -> Answer[BootstrapProfile]:
     prompt = render(BOOTSTRAP, when=work.occurred_at.isoformat(), text=piece)
     return await resources.models.ask(BOOTSTRAP, prompt, BootstrapProfile, ledger=ledger)
-
-
-async def _nothing(_: SpaceTransaction) -> Sequence[Outcome]:
-    return [Nothing("the text says nothing of the user")]
 
 
 def _drafts(work: QueuedWork, answer: Answer[BootstrapProfile]) -> list[Draft]:

@@ -42,6 +42,7 @@ LOOKING_BACK: Final = timedelta(days=183)
 RELATED_CHARS: Final = 300
 """Characters of a related memory that are shown (mission: 300)."""
 TRANSITION_SALIENCE: Final = 10.0
+NOTHING_LEFT: Final = "nothing left to ask"
 
 handle_contradiction = check_stored
 """The check after a save: a person's or a tool's own words may outdate an older memory."""
@@ -54,10 +55,10 @@ async def handle_quality(resources: Resources, space: SpaceRow, work: QueuedWork
         ModelUnavailable: an outage. ModelFailed: an attempt.
     """
     if not resources.models.can("quality"):
-        return Ready(_nothing)
+        return Ready.nothing(NOTHING_LEFT)
     rows, similar = await _with(resources, space, work, _similar)
     if not rows:
-        return Ready(_nothing)
+        return Ready.nothing(NOTHING_LEFT)
     prompt = render(
         "quality",
         memory=_text(rows),
@@ -70,7 +71,7 @@ async def handle_quality(resources: Resources, space: SpaceRow, work: QueuedWork
     async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
         now = await _live(tx, space, work)
         if not _same(now, rows):
-            return await _nothing(tx)
+            return [Nothing(NOTHING_LEFT)]
         ids = [row.memory.id for row in now]
         if await apply_quality(tx, ids, score.specificity, score.uniqueness, score.confidence):
             for row in now:
@@ -89,10 +90,10 @@ async def handle_transition(resources: Resources, space: SpaceRow, work: QueuedW
         ModelUnavailable, EmbeddingUnavailable: an outage. ModelFailed, EmbeddingFailed: an attempt.
     """
     if not resources.models.can(TRANSITION):
-        return Ready(_nothing)
+        return Ready.nothing(NOTHING_LEFT)
     rows, related = await _with(resources, space, work, _related)
     if len(related) < LEAST_RELATED:
-        return Ready(_nothing)
+        return Ready.nothing(NOTHING_LEFT)
     event = rows[0].memory
     prompt = render(
         TRANSITION,
@@ -135,17 +136,13 @@ async def handle_transition(resources: Resources, space: SpaceRow, work: QueuedW
         ids = [row.memory.id for row in related]
         seen = await read_rows(tx, space.name, ids)
         if not _same(now, rows) or not _same([seen[each] for each in ids if each in seen], related):
-            return await _nothing(tx)
+            return [Nothing(NOTHING_LEFT)]
         (outcome,) = await write_texts(tx, resources, space, [text])
         made = outcome.ids if isinstance(outcome, Stored) else (outcome.id,)
         await relate(tx, made, [*(row.memory.id for row in now), *ids])
         return [outcome]
 
     return Ready(write)
-
-
-async def _nothing(_: SpaceTransaction) -> Sequence[Outcome]:
-    return [Nothing("nothing left to ask")]
 
 
 async def _live(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list[MemoryRow]:

@@ -6,6 +6,7 @@ It may make a tombstone of an older memory; it never takes back what was saved.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from perdure.ingest.contradiction import Judge, Subject, extracted_entities, keys_to_share, side_of
 from perdure.ingest.keys import named_speaker
@@ -22,6 +23,8 @@ from perdure.store.queue import QueuedWork
 from perdure.store.spaces import SpaceRow
 from perdure.types import Nothing, Outcome
 
+NOTHING_OUTDATED: Final = "nothing that it outdates"
+
 
 async def check_stored(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
     """Judges a stored text (`payload.ids`, all its chunks) against what is near it; entities are found if it has none.
@@ -37,7 +40,7 @@ async def check_stored(resources: Resources, space: SpaceRow, work: QueuedWork, 
 
     rows = await resources.database.in_space(space.id, read)
     if not rows or not resources.models.can("contradiction"):
-        return Ready(_nothing)
+        return Ready.nothing(NOTHING_OUTDATED)
     first = rows[0].memory
     text = "\n".join(row.memory.summary for row in rows)
     name = named_speaker(first.speaker, first.trust)
@@ -60,16 +63,12 @@ async def check_stored(resources: Resources, space: SpaceRow, work: QueuedWork, 
         now = await read(tx)
         if [row.memory.summary for row in now] != [row.memory.summary for row in rows]:
             # Changed, outdated or erased meanwhile: there is nothing to be said about it any more.
-            return await _nothing(tx)
+            return [Nothing(NOTHING_OUTDATED)]
         judged = {one.candidate.id: one for one in await judge.judged(tx)}
         side = side_of(first.chunk_of or first.id, now[0], (await last_observed(tx, [now[0].memory.id])).get(first.id))
         found = plan_for_saved(side, [(one.candidate.side, one.verdict) for one in judged.values()])
         for row in now:
             await add_entities(tx, row, entities or (), "contradiction")
-        return await carry_out(tx, space, found, side.id, judged, by=first.source) or await _nothing(tx)
+        return await carry_out(tx, space, found, side.id, judged, by=first.source) or [Nothing(NOTHING_OUTDATED)]
 
     return Ready(write, judge.judge)
-
-
-async def _nothing(_: SpaceTransaction) -> Sequence[Outcome]:
-    return [Nothing("nothing that it outdates")]

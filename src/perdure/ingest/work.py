@@ -18,7 +18,7 @@ from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import QueuedWork
 from perdure.store.spaces import SpaceRow
-from perdure.types import Outcome
+from perdure.types import Nothing, Outcome
 
 T = TypeVar("T")
 ROUNDS = 5
@@ -35,6 +35,15 @@ class Ready:
 
     write: Callable[[SpaceTransaction], Awaitable[Sequence[Outcome]]]
     judge: Callable[[Sequence[int]], Awaitable[None]] | None = None
+
+    @classmethod
+    def nothing(cls, reason: str) -> Ready:
+        """Work that comes to nothing; `reason` tells why."""
+
+        async def write(_: SpaceTransaction) -> Sequence[Outcome]:
+            return [Nothing(reason)]
+
+        return cls(write)
 
 
 class Unjudged(Exception):

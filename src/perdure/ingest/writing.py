@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.work import Ready
 from perdure.resources import Resources
 from perdure.store.changes import merge_into
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import NewText, chunk_ids, find_duplicates, insert_texts, read_rows
 from perdure.store.spaces import SpaceRow, lock_space, set_family
-from perdure.types import Merged, Stored
+from perdure.types import Merged, Outcome, Stored
+
+
+async def keep_all(resources: Resources, space: SpaceRow, drafts: Sequence[Draft], *, if_none: str) -> Ready:
+    """Makes ready what is kept without a verdict; one embedding call for all of it. `if_none` is why there is none.
+
+    Raises:
+        EmbeddingUnavailable: an outage. EmbeddingFailed: an attempt.
+    """
+    if not drafts:
+        return Ready.nothing(if_none)
+    texts = await prepare(drafts, resources.embedder, resources.settings.max_chunk_bytes)
+
+    async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
+        return await write_texts(tx, resources, space, texts)
+
+    return Ready(write)
 
 
 async def write_texts(
