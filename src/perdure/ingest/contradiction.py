@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from perdure.embedding import Calibration
 from perdure.ingest.saving import masked_labels
 from perdure.ingest.work import Unjudged, together
 from perdure.llm import Ledger, render
@@ -157,8 +158,7 @@ class Judge:
         subject = self.subject
         ids: set[int] = set()
         if self.resources.models.can("contradiction"):
-            calibration = await calibration_of(tx, self.resources, self.space)
-            below = CONTRADICTION_DISTANCE if calibration is None else calibration.contradiction_distance
+            below = contradiction_distance(await calibration_of(tx, self.resources, self.space))
             nearest: dict[int, float] = {}
             for vector in subject.vectors:
                 for near in await nearest_live(
@@ -206,6 +206,11 @@ class Judge:
         if exact and TRUST_RANK[self.subject.trust] > TRUST_RANK[side.trust]:
             return replace(side, trust=self.subject.trust)
         return side
+
+
+def contradiction_distance(calibration: Calibration | None) -> float:
+    """Cosine distance below which memories may contradict, in a family that is calibrated like this."""
+    return CONTRADICTION_DISTANCE if calibration is None else calibration.contradiction_distance
 
 
 def side_of(root: int, row: MemoryRow, heard: datetime | None) -> Side:

@@ -19,7 +19,8 @@ from perdure.errors import DatabaseUnavailable, without_words
 from perdure.ingest.archive import handle_archive
 from perdure.ingest.bootstrap import handle_bootstrap
 from perdure.ingest.domains import DOMAINS
-from perdure.ingest.followups import handle_contradiction, handle_quality, handle_transition
+from perdure.ingest.followups import handle_quality, handle_transition
+from perdure.ingest.saved import check_stored
 from perdure.ingest.settling import Contended, LeaseLost, Settling, outage_of
 from perdure.ingest.triage import triage_and_save
 from perdure.ingest.verbatim import keep_verbatim
@@ -49,7 +50,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "bootstrap": handle_bootstrap,
     "archive": handle_archive,
     "quality": handle_quality,
-    "contradiction": handle_contradiction,
+    "contradiction": check_stored,
     "transition": handle_transition,
 }
 SITES: Final[Mapping[Queue, tuple[str, ...]]] = {

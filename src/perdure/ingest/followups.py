@@ -6,15 +6,13 @@ its turn comes the memory may have been changed, outdated or erased: then there 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Final
 
-import numpy as np
-
-from perdure.ingest.contradiction import CONTRADICTION_DISTANCE, NEAREST, said_by
+from perdure.embedding import Calibration
+from perdure.ingest.contradiction import NEAREST, contradiction_distance, said_by
 from perdure.ingest.drafts import Draft, excerpt_of, prepare
-from perdure.ingest.saved import check_stored
 from perdure.ingest.saving import MEMORY, masked_labels
 from perdure.ingest.work import Ready
 from perdure.ingest.writing import write_texts
@@ -25,7 +23,7 @@ from perdure.store.changes import add_entities, apply_quality, relate
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, chunk_ids, read_rows, read_vector
 from perdure.store.queue import QueuedWork
-from perdure.store.related import Near, nearest_live
+from perdure.store.related import nearest_live
 from perdure.store.spaces import SpaceRow
 from perdure.text import mask, truncate_chars
 from perdure.types import Evidence, MemoryType, Nothing, Outcome, Stored, Trust
@@ -44,9 +42,6 @@ RELATED_CHARS: Final = 300
 TRANSITION_SALIENCE: Final = 10.0
 NOTHING_LEFT: Final = "nothing left to ask"
 
-handle_contradiction = check_stored
-"""The check after a save: a person's or a tool's own words may outdate an older memory."""
-
 
 async def handle_quality(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
     """Scores a memory beside what is near it; salience rises by it, entities are united, nothing is ever deleted.
@@ -56,7 +51,7 @@ async def handle_quality(resources: Resources, space: SpaceRow, work: QueuedWork
     """
     if not resources.models.can("quality"):
         return Ready.nothing(NOTHING_LEFT)
-    rows, similar = await _with(resources, space, work, _similar)
+    rows, similar = await _with_near(resources, space, work, contradiction_distance, limit=NEAREST)
     if not rows:
         return Ready.nothing(NOTHING_LEFT)
     prompt = render(
@@ -91,7 +86,9 @@ async def handle_transition(resources: Resources, space: SpaceRow, work: QueuedW
     """
     if not resources.models.can(TRANSITION):
         return Ready.nothing(NOTHING_LEFT)
-    rows, related = await _with(resources, space, work, _related)
+    rows, related = await _with_near(
+        resources, space, work, _transition_distance, limit=MOST_RELATED, looking_back=LOOKING_BACK
+    )
     if len(related) < LEAST_RELATED:
         return Ready.nothing(NOTHING_LEFT)
     event = rows[0].memory
@@ -151,20 +148,46 @@ async def _live(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list
     return [rows[each] for each in sorted(rows) if rows[each].memory.superseded_at is None]
 
 
-_Near = Callable[[SpaceTransaction, Resources, SpaceRow, Sequence[MemoryRow], np.ndarray], Awaitable[list[MemoryRow]]]
-
-
-async def _with(
-    resources: Resources, space: SpaceRow, work: QueuedWork, near: _Near
+async def _with_near(
+    resources: Resources,
+    space: SpaceRow,
+    work: QueuedWork,
+    distance: Callable[[Calibration | None], float],
+    *,
+    limit: int,
+    looking_back: timedelta | None = None,
 ) -> tuple[list[MemoryRow], list[MemoryRow]]:
-    """The chunks of the text, and the memories near it by the vector that it was stored with."""
+    """The chunks of the text, and the live memories nearest to it by the vector that it was stored with.
+
+    Args:
+        distance: below which cosine distance they count, by what is known of the family.
+        limit: how many of them at most, nearest first.
+        looking_back: only what happened so long ago or later.
+    """
 
     async def read(tx: SpaceTransaction) -> tuple[list[MemoryRow], list[MemoryRow]]:
         rows = await _live(tx, space, work)
         vector = await read_vector(tx, resources.family.id, rows[0].memory.id) if rows else None
-        return rows, [] if vector is None else await near(tx, resources, space, rows, vector)
+        if vector is None:
+            return rows, []
+        near = await nearest_live(
+            tx,
+            resources.family,
+            vector,
+            audience=rows[0].memory.audience,
+            below=distance(await calibration_of(tx, resources, space)),
+            limit=limit,
+            excluding=[row.memory.id for row in rows],
+            since=None if looking_back is None else tx.now - looking_back,
+        )
+        found = await read_rows(tx, space.name, [one.memory_id for one in near])
+        return rows, [found[one.memory_id] for one in near if one.memory_id in found]
 
     return await resources.database.in_space(space.id, read)
+
+
+def _transition_distance(calibration: Calibration | None) -> float:
+    return TRANSITION_DISTANCE if calibration is None else calibration.transition_distance
 
 
 def _same(now: Sequence[MemoryRow], then: Sequence[MemoryRow]) -> bool:
@@ -176,45 +199,3 @@ def _same(now: Sequence[MemoryRow], then: Sequence[MemoryRow]) -> bool:
 
 def _text(rows: Sequence[MemoryRow]) -> str:
     return "\n".join(row.memory.summary for row in rows)
-
-
-async def _similar(
-    tx: SpaceTransaction, resources: Resources, space: SpaceRow, rows: Sequence[MemoryRow], vector: np.ndarray
-) -> list[MemoryRow]:
-    """The memories nearest to this text, as the check for contradictions takes them."""
-    calibration = await calibration_of(tx, resources, space)
-    below = CONTRADICTION_DISTANCE if calibration is None else calibration.contradiction_distance
-    near = await nearest_live(
-        tx,
-        resources.family,
-        vector,
-        audience=rows[0].memory.audience,
-        below=below,
-        limit=NEAREST,
-        excluding=[row.memory.id for row in rows],
-    )
-    return await _in_order(tx, space, near)
-
-
-async def _related(
-    tx: SpaceTransaction, resources: Resources, space: SpaceRow, rows: Sequence[MemoryRow], vector: np.ndarray
-) -> list[MemoryRow]:
-    """Live memories of the last six months that have to do with the event, nearest first; one chunk of each text."""
-    calibration = await calibration_of(tx, resources, space)
-    below = TRANSITION_DISTANCE if calibration is None else calibration.transition_distance
-    near = await nearest_live(
-        tx,
-        resources.family,
-        vector,
-        audience=rows[0].memory.audience,
-        below=below,
-        limit=MOST_RELATED,
-        excluding=[row.memory.id for row in rows],
-        since=tx.now - LOOKING_BACK,
-    )
-    return await _in_order(tx, space, near)
-
-
-async def _in_order(tx: SpaceTransaction, space: SpaceRow, near: Sequence[Near]) -> list[MemoryRow]:
-    found = await read_rows(tx, space.name, [one.memory_id for one in near])
-    return [found[one.memory_id] for one in near if one.memory_id in found]
