@@ -125,11 +125,6 @@ class Transaction:
         cursor = await self._connection.execute(_composable(statement), self._with(params))
         return cursor.rowcount
 
-    async def set_local(self, statement: LiteralString, **values: int | float | str) -> None:
-        """Runs a `SET LOCAL name = {value}` statement, which takes no bind parameter."""
-        literals = {name: sql.Literal(value) for name, value in values.items()}
-        await self._connection.execute(sql.SQL(statement).format(**literals))
-
     def _with(self, params: Mapping[str, object] | None) -> Mapping[str, object]:
         return {**self._bound, **params} if params else self._bound
 
