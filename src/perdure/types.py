@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -345,6 +345,10 @@ class ItemSource(Protocol):
     @property
     def name(self) -> str:
         """Under which its items are known; the same for the same account and folder, file or address."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a person should know of the reading so far, such as a time zone that had to be guessed."""
 
     def batches(self, checkpoint: Mapping[str, object] | None, *, now: datetime) -> Iterator[SourceBatch]:
         """What came after `checkpoint` (None: everything), in its order."""

@@ -50,7 +50,7 @@ def import_source(call: Call, source: ItemSource, title: str, audience: str | No
         raise Interrupted from None
     finally:
         source.close()
-    notes = list(getattr(source, "notes", ()))
+    notes = [*source.notes]
     if not report.seen:
         notes += [advice] if first and advice else [] if first else ["Nothing is new since the last import of it."]
     document: dict[str, object] = {

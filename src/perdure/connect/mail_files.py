@@ -59,6 +59,7 @@ class MailFile(Closing):
             limit = "it begins neither like a mail (header lines) nor like a mailbox file (`From ann@example.org Mon`)"
             raise InvalidInput("file", path.name, limit)
         self.format = format or str(found)
+        self.notes: tuple[str, ...] = ()  # what there is to say of a file stands in `refused`
 
     @property
     def name(self) -> str:
