@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from perdure.text import MAX_TEXT_BYTES, mask, masked_json
-from perdure.text.secrets import passes_luhn
+from perdure.text.secret_cards import passes_luhn
 
 LETTERS = "aB3dE5gH7jK9mN2pQ4rS6tU8vW0xY1zAbCdEfGhIjKlMnOpQrStUvWxYz"
 WEB_TOKEN = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQ"

@@ -1,16 +1,10 @@
-"""The words that announce a secret, and those that stand between one and it, in the languages people use."""
+"""The words that announce a secret, those that stand between one and it, and what is said of one, in many languages."""
 
 from __future__ import annotations
 
 from typing import Final
 
-API_KEY: Final = "api key"
-TOKEN: Final = "token"  # noqa: S105 - the name of a kind
-PASSWORD: Final = "password"  # noqa: S105 - the name of a kind
-PRIVATE_KEY: Final = "private key"
-CARD_NUMBER: Final = "card number"
-CODE: Final = "code"
-RECOVERY_PHRASE: Final = "recovery phrase"
+from perdure.text.secret_kinds import API_KEY, CODE, PASSWORD, RECOVERY_PHRASE, TOKEN
 
 # In these lists "·" is a space within one, and "~" a space, a hyphen, an underscore or nothing.
 _WORDS: Final = {
@@ -82,10 +76,10 @@ SAID_OF_IT: Final = frozenset(_SAID.split())
 """What is said of a password, rather than being one, by people and in forms."""
 
 
-def spelled_out(words: str) -> list[str]:
+def _spelled_out(words: str) -> list[str]:
     """The words of a list, in all their spellings."""
     found: list[str] = []
-    for word in words.replace("·", " ·").replace(" ·", "·").split():
+    for word in words.split():
         plain = word.replace("·", " ")
         found += [plain.replace("~", parting) for parting in (" ", "-", "_", "")] if "~" in plain else [plain]
     return found
@@ -93,7 +87,7 @@ def spelled_out(words: str) -> list[str]:
 
 def any_of(words: str) -> str:
     """One pattern for a list of words, the longest first."""
-    return "|".join(sorted(set(spelled_out(words)), key=len, reverse=True))
+    return "|".join(sorted(set(_spelled_out(words)), key=len, reverse=True))
 
 
 _STEMS: Final = ("pass", "key", "token", "code", "secret", "phrase", "api", "código", "clave", "parol", "ifre", "sand")
@@ -101,7 +95,7 @@ _STEMS: Final = ("pass", "key", "token", "code", "secret", "phrase", "api", "có
 
 def _by_stem() -> dict[str, tuple[tuple[str, str], ...]]:
     words = [
-        *((word, kind) for kind, words in _WORDS.items() for word in spelled_out(words)),
+        *((word, kind) for kind, words in _WORDS.items() for word in _spelled_out(words)),
         *((word, PASSWORD) for word in SHORT_WORDS),
     ]
     found: dict[str, list[tuple[str, str]]] = {}
@@ -113,19 +107,3 @@ def _by_stem() -> dict[str, tuple[tuple[str, str], ...]]:
 
 ANNOUNCING: Final = _by_stem()
 """The announcing words with their kinds, by what they have in common: where that is missing, all of them are."""
-
-
-def _field_names() -> dict[str, str]:
-    plain = ("pass", "tan", *OTHER_MEANINGS)
-    named = {word: kind for group in ANNOUNCING.values() for word, kind in group if word not in plain}
-    found = {" ".join(word.replace("-", " ").replace("_", " ").split()): kind for word, kind in named.items()}
-    others = {
-        API_KEY: ("secret", "secrets", "account key", "credential", "credentials"),
-        TOKEN: ("authorization", "authorisation", "authtoken", "cookie", "sessionid", "session id", "jwt"),
-        PASSWORD: ("pgpassword", "userpass", "dbpass"),
-    }
-    return found | {word: kind for kind, words in others.items() for word in words}
-
-
-FIELD_NAMES: Final = _field_names()
-"""What a field that holds a secret may be called at its end, with the kind; in lower case, words parted by a space."""
