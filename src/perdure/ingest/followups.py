@@ -21,7 +21,7 @@ from perdure.llm.schemas import QualityScore
 from perdure.resources import Resources, calibration_of
 from perdure.store.changes import add_entities, apply_quality, relate
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import MemoryRow, chunk_ids, read_rows, read_vector
+from perdure.store.memories import MemoryRow, chunk_ids, read_rows, read_vectors
 from perdure.store.queue import QueuedWork
 from perdure.store.related import nearest_live
 from perdure.store.spaces import SpaceRow
@@ -167,13 +167,14 @@ async def _with_near(
 
     async def read(tx: SpaceTransaction) -> tuple[list[MemoryRow], list[MemoryRow]]:
         rows = await _live(tx, space, work)
-        vector = await read_vector(tx, resources.family.id, rows[0].memory.id) if rows else None
-        if vector is None:
+        first = [row.memory.id for row in rows[:1]]
+        vectors = await read_vectors(tx, resources.family.id, first)
+        if not vectors:
             return rows, []
         near = await nearest_live(
             tx,
             resources.family,
-            vector,
+            vectors[first[0]],
             audience=rows[0].memory.audience,
             below=distance(await calibration_of(tx, resources, space)),
             limit=limit,

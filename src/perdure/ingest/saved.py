@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
+
 from perdure.ingest.contradiction import Judge, Subject, extracted_entities, keys_to_share, side_of
-from perdure.ingest.keys import named_speaker
 from perdure.ingest.truth import carry_out
 from perdure.ingest.work import Ready
 from perdure.llm import Ledger
@@ -18,7 +19,7 @@ from perdure.rules.verdicts import plan_for_saved
 from perdure.store.changes import add_entities
 from perdure.store.database import SpaceTransaction
 from perdure.store.evidence import last_observed
-from perdure.store.memories import MemoryRow, read_rows, siblings
+from perdure.store.memories import MemoryRow, read_rows, read_vectors, siblings
 from perdure.store.queue import QueuedWork
 from perdure.store.spaces import SpaceRow
 from perdure.types import Nothing, Outcome
@@ -29,23 +30,26 @@ NOTHING_OUTDATED: Final = "nothing that it outdates"
 async def check_stored(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
     """Judges a stored text (`payload.ids`, all its chunks) against what is near it; entities are found if it has none.
 
+    Nearness goes by the vectors that it was stored with.
+
     Raises:
-        ModelUnavailable, EmbeddingUnavailable: an outage. ModelFailed: an attempt.
+        ModelUnavailable: an outage. ModelFailed: an attempt.
     """
     ids: list[int] = work.payload["ids"]
 
-    async def read(tx: SpaceTransaction) -> list[MemoryRow]:
+    async def live(tx: SpaceTransaction) -> list[MemoryRow]:
         rows = await read_rows(tx, space.name, await siblings(tx, ids))
         return [rows[each] for each in sorted(rows) if rows[each].memory.superseded_at is None]
 
-    rows = await resources.database.in_space(space.id, read)
+    async def read(tx: SpaceTransaction) -> tuple[list[MemoryRow], dict[int, np.ndarray]]:
+        rows = await live(tx)
+        return rows, await read_vectors(tx, resources.family.id, [row.memory.id for row in rows])
+
+    rows, vectors = await resources.database.in_space(space.id, read)
     if not rows or not resources.models.can("contradiction"):
         return Ready.nothing(NOTHING_OUTDATED)
     first = rows[0].memory
     text = "\n".join(row.memory.summary for row in rows)
-    name = named_speaker(first.speaker, first.trust)
-    documents = [f"{name}: {row.memory.summary}" if name else row.memory.summary for row in rows]
-    vectors = await resources.embedder.embed(documents, "document")
     entities = first.entities or await extracted_entities(resources, text, ledger)
     subject = Subject(
         text=text,
@@ -53,14 +57,14 @@ async def check_stored(resources: Resources, space: SpaceRow, work: QueuedWork, 
         speaker=first.speaker,
         audience=first.audience,
         observed=min(first.source_date, first.created_at),
-        vectors=tuple(vectors),
+        vectors=tuple(vectors[each] for each in sorted(vectors)),
         entity_keys=keys_to_share(text, entities),
     )
     judge = Judge(resources, space, ledger, subject, excluding=tuple(row.memory.id for row in rows))
     await judge.judge()
 
     async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
-        now = await read(tx)
+        now = await live(tx)
         if [row.memory.summary for row in now] != [row.memory.summary for row in rows]:
             # Changed, outdated or erased meanwhile: there is nothing to be said about it any more.
             return [Nothing(NOTHING_OUTDATED)]

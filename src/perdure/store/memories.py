@@ -74,9 +74,9 @@ SAMPLE_VECTORS: Final = """
     LIMIT %(count)s
 """
 
-READ_VECTOR: Final = """
-    SELECT v.embedding FROM memory_vectors v
-    WHERE v.space_id = %(space_id)s AND v.family_id = %(family_id)s AND v.memory_id = %(memory_id)s
+READ_VECTORS: Final = """
+    SELECT v.memory_id, v.embedding FROM memory_vectors v
+    WHERE v.space_id = %(space_id)s AND v.family_id = %(family_id)s AND v.memory_id = ANY(%(ids)s)
 """
 
 DELETE_VECTORS: Final = """
@@ -266,10 +266,10 @@ async def sample_vectors(tx: SpaceTransaction, family_id: int, count: int) -> li
     return [np.asarray(row["embedding"].to_numpy(), np.float32) for row in rows]
 
 
-async def read_vector(tx: SpaceTransaction, family_id: int, memory_id: int) -> np.ndarray | None:
-    """The vector that a memory was stored with, float32; None if it has none of this family."""
-    row = await tx.fetch_one(READ_VECTOR, {"family_id": family_id, "memory_id": memory_id})
-    return None if row is None else np.asarray(row["embedding"].to_numpy(), np.float32)
+async def read_vectors(tx: SpaceTransaction, family_id: int, ids: Sequence[int]) -> dict[int, np.ndarray]:
+    """The vectors that memories were stored with, float32; those that have one of this family."""
+    rows = await tx.fetch_all(READ_VECTORS, {"family_id": family_id, "ids": list(ids)})
+    return {row["memory_id"]: np.asarray(row["embedding"].to_numpy(), np.float32) for row in rows}
 
 
 async def add_evidence(tx: SpaceTransaction, evidence: Sequence[tuple[int, Evidence]]) -> None:
