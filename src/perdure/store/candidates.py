@@ -3,24 +3,25 @@
 The formula mixes distance, words and what a memory is worth whatever the query, so that the best rows need not lead in
 any single one of them. What makes the arms complete together is the bound: once the nearest rows are known, a row that
 none of them saw is farther away, so it has to be worth more than the tenth best of them to get in, and the index of
-what memories are worth is read down to there. That index carries a sketch of the vector and a signature of the words
-(`sketches`), so that one scan of it applies the whole formula, roughly, to thousands of rows. The best of all arms then
-get the exact distance (out of line for long vectors) and the exact lexical score.
+what memories are worth is read down to there (`worth`). That index carries a sketch of the vector and a signature of
+the words, so that one scan of it applies the whole formula, roughly (`estimates`), to thousands of rows. The best of
+all arms then get the exact distance (out of line for long vectors) and the exact lexical score.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import isqrt, pi
+from math import isqrt
 from typing import Final, LiteralString
 
 from psycopg import sql
 
-from perdure.rules.ranking import SEED, RankingProfile
-from perdure.store.families import StoredFamily
-from perdure.store.ranking_sql import double, posting_score, prior, state_signals, terms
-from perdure.store.sketches import SIGNATURE_BITS, SKETCH_BITS
-from perdure.store.visibility import Conditions, visible
+from perdure.rules.ranking import RankingProfile
+from perdure.store.estimates import judged, looked_up, signed_entity, signed_text, sketched, told
+from perdure.store.ranking_slots import Slots, distance
+from perdure.store.ranking_sql import posting_score, prior, state_signals, terms
+from perdure.store.sketches import SKETCH_BITS
+from perdure.store.visibility import visible
+from perdure.store.worth import least_band, others_by_band
 
 RARE_POSTINGS: Final = 200
 """Terms, rarest first, whose postings are all considered; the others are seen through the signatures."""
@@ -36,22 +37,6 @@ DENSE_ROWS: Final = 64
 LOOKED_AT: Final = 125
 """Per cent of the nearest rows that the vector index looks at in one go: some are not visible, and a second round
 would cost as much as the first."""
-
-CHOSEN_ROWS: Final = 100
-"""Rows that get the exact distance and the exact lexical score, where vectors lie out of line."""
-
-CHOSEN_ROWS_INLINE: Final = 60
-BEST_ROWS_INLINE: Final = 500
-LONGEST_INLINE: Final = 960
-"""Halfvecs up to this length lie within their row, where an exact distance costs a tenth."""
-
-MOST_SIGNATURE_BITS: Final = 12
-
-SKETCH_ERROR: Final = 0.16
-"""About twice the standard deviation of a distance that is told by a sketch of 256 bits."""
-
-BANDS: Final = 200.0
-"""Steps of `memory_state.prior_band` per unit of the formula."""
 
 ARMS: Final = {1: "dense", 2: "text", 4: "entity", 8: "prior", 16: "turns"}
 """What the bits of a candidate's `arms` mean."""
@@ -215,58 +200,6 @@ POOL_NEAR: Final = "SELECT n.memory_id, 1 AS arm, n.distance, n.text, n.others F
 POOL_WORTHY: Final = "SELECT w.memory_id, 8 AS arm, w.distance, w.text, w.others FROM worthy w"
 POOL_FOUND: Final = "SELECT f.memory_id, f.arms AS arm, f.distance, f.text, f.others FROM found f"
 
-PROBE_ENTITY: Final = """
-    CASE WHEN EXISTS (
-        SELECT 1 FROM memory_entities e
-        WHERE e.space_id = %(space_id)s AND e.key = ANY(%(entity_keys)s::text[]) AND e.memory_id = c.memory_id)
-    THEN 1 ELSE 0 END
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Slots:
-    """What the statements of one query are made of, besides its bound parameters: the key that they are kept under.
-
-    `common_terms` and `common_entities` say how the bits of a signature are read that stand for keys with too many
-    postings to go through: one by one, with a weight each (`bit_0`, `weight_0`, ...), or all at once by a mask
-    (`common_mask` and `common_weight`, `entity_mask`).
-    """
-
-    family: StoredFamily
-    profile: RankingProfile
-    has_vector: bool
-    has_terms: bool
-    has_entities: bool
-    limit: int
-    dense_rows: int
-    asked: Conditions
-    rare_terms: bool = False
-    rare_entities: bool = False
-    common_terms: int = 0
-    common_alike: bool = False
-    common_entities: bool = False
-
-    @property
-    def vector(self) -> sql.Composed:
-        """The query's vector, of the family's type: the typmod can't be a parameter."""
-        return sql.SQL("%(vector)s::halfvec({})").format(sql.Literal(self.family.dimensions))
-
-    @property
-    def inline(self) -> bool:
-        """Whether an exact distance costs little more than looking at the row."""
-        return self.has_vector and self.family.dimensions <= LONGEST_INLINE
-
-    @property
-    def best_rows(self) -> int:
-        """How many rows are left by estimate; where their exact distance is cheap, it narrows them down further."""
-        return BEST_ROWS_INLINE if self.inline else self.chosen_rows
-
-    @property
-    def chosen_rows(self) -> int:
-        """How many candidates are ranked exactly."""
-        enough = CHOSEN_ROWS_INLINE if self.inline and self.profile.turns is None else CHOSEN_ROWS
-        return max(enough, self.limit + 40)
-
 
 def settings(slots: Slots) -> sql.Composed:
     """The planner's instructions for the rest of the transaction: nested loops over indexes, and how far HNSW looks."""
@@ -280,7 +213,7 @@ def candidates(slots: Slots) -> sql.Composed:
     names = ("salience", "usefulness", "recency", "confidence", "popularity")
     named = terms(slots.profile)
     common = {
-        "judged": _judged(slots),
+        "judged": judged(slots),
         "family": sql.Literal(slots.family.id),
         "dimensions": sql.Literal(slots.family.dimensions),
         "vector": slots.vector,
@@ -288,12 +221,12 @@ def candidates(slots: Slots) -> sql.Composed:
         "state": state_signals(slots.profile),
         "relevance": named["relevance"],
         "others": sql.SQL(" ").join(term for name, term in named.items() if name != "relevance"),
-        "sketched": _sketched(slots),
-        "looked_up": _looked_up(slots),
-        "told": _told(sql.Identifier("g", "bits")),
+        "sketched": sketched(slots),
+        "looked_up": looked_up(slots),
+        "told": told(sql.Identifier("g", "bits")),
         "sketch_bits": sql.Literal(SKETCH_BITS),
-        "text": _signed_text(slots),
-        "entity": _signed_entity(slots),
+        "text": signed_text(slots),
+        "entity": signed_entity(slots),
         "limit": sql.Literal(slots.limit),
         "posting": posting_score(slots.profile),
     }
@@ -307,11 +240,11 @@ def candidates(slots: Slots) -> sql.Composed:
         }
         parts.append(sql.SQL(NEAR).format(**common, **near))
         pool.append(POOL_NEAR)
-    least_band = _least_band(slots)
-    if least_band is not None:
-        others = {"others": _others_by_band(slots.profile)}
+    lowest = least_band(slots)
+    if lowest is not None:
+        others = {"others": others_by_band(slots.profile)}
         rows = {"rows": sql.SQL("%(worthy_rows)s::bigint"), "kept": sql.Literal(slots.best_rows)}
-        parts.append(sql.SQL(WORTHY).format(**{**common, **others, **rows}, least_band=least_band))
+        parts.append(sql.SQL(WORTHY).format(**{**common, **others, **rows}, least_band=lowest))
         pool.append(POOL_WORTHY)
     arms: list[LiteralString] = []
     if slots.rare_terms:
@@ -350,111 +283,3 @@ def worthy_rows(memories: int, slots: Slots) -> int:
 def posting_budget(profile: RankingProfile) -> int:
     """How many postings of a query's terms are gone through, rarest terms first."""
     return SUMMED_POSTINGS if profile.text_weight else RARE_POSTINGS
-
-
-def distance(slots: Slots) -> sql.Composed:
-    """The exact cosine distance; a memory that has no vector in this family counts as unrelated."""
-    if not slots.has_vector:
-        return double(1.0)
-    return sql.SQL("coalesce(v.embedding::halfvec({dimensions}) <=> {vector}, 1)").format(
-        dimensions=sql.Literal(slots.family.dimensions), vector=slots.vector
-    )
-
-
-def probe_entity(slots: Slots) -> sql.Composed:
-    return sql.SQL(PROBE_ENTITY).format() if slots.has_entities else sql.SQL("0").format()
-
-
-def _told(bits: sql.Composable) -> sql.Composed:
-    """The distance that a number of differing bits tells."""
-    return sql.SQL("1 - cos({} * ({}))").format(double(pi / SKETCH_BITS), bits)
-
-
-def _sketched(slots: Slots) -> sql.Composed:
-    """The distance that the sketch of `m` tells; without a sketch a memory counts as unrelated."""
-    if not slots.has_vector:
-        return double(1.0)
-    return sql.SQL("coalesce({}, 1)").format(_told(_differing_bits()))
-
-
-def _looked_up(slots: Slots) -> sql.Composed:
-    if not slots.has_vector:
-        return double(1.0)
-    return sql.SQL("coalesce((SELECT t.distances FROM told t)[1 + ({})::integer], 1)").format(_differing_bits())
-
-
-def _differing_bits() -> sql.Composed:
-    return sql.SQL("m.sketch <~> %(sketch)s::bit({})").format(sql.Literal(SKETCH_BITS))
-
-
-def _judged(slots: Slots) -> sql.Composed:
-    """`s.distance` of a row that the nearest rows don't include, corrected by what that says about it.
-
-    It is at least as far as they reach, and within the error of a sketch it is better judged by what else is known of
-    it. Only where the sketch contradicts them outright has the index missed a whole region, and the sketch is believed.
-    """
-    if not slots.has_vector:
-        return sql.SQL("s.distance").format()
-    return sql.SQL(
-        "CASE WHEN s.distance < (SELECT b.reach FROM bound b) - 2 * {error} THEN s.distance"
-        " ELSE greatest((SELECT b.reach FROM bound b), s.distance - {error}) END"
-    ).format(error=double(SKETCH_ERROR))
-
-
-def _signed_text(slots: Slots) -> sql.Composed:
-    if not slots.common_terms:
-        return double(0.0)
-    if slots.common_alike:
-        return sql.SQL(
-            "coalesce(bit_count(m.signature & %(common_mask)s::bit({})) * %(common_weight)s::double precision, 0)"
-        ).format(sql.Literal(SIGNATURE_BITS))
-    parts = [
-        sql.SQL("get_bit(m.signature, {}::integer) * {}::double precision").format(
-            sql.Placeholder(f"bit_{i}"), sql.Placeholder(f"weight_{i}")
-        )
-        for i in range(slots.common_terms)
-    ]
-    return sql.SQL("coalesce({}, 0)").format(sql.SQL(" + ").join(parts))
-
-
-def _signed_entity(slots: Slots) -> sql.Composed:
-    if not slots.common_entities:
-        return sql.SQL("0").format()
-    return sql.SQL("coalesce(least(1, bit_count(m.signature & %(entity_mask)s::bit({}))), 0)").format(
-        sql.Literal(SIGNATURE_BITS)
-    )
-
-
-def _others_by_band(profile: RankingProfile) -> sql.Composed:
-    """The terms besides relevance, with the band in place of those that make it up."""
-    named = terms(profile)
-    worth = sql.SQL("- {} * s.prior_band").format(double(profile.salience / SEED.salience / BANDS))
-    return sql.SQL(" ").join([named["text"], named["entity"], worth])
-
-
-def _least_band(slots: Slots) -> sql.Composed | None:
-    """How far down the worthiest rows are read; None when the profile gives nothing for what a memory is worth.
-
-    `prior_band` uses the mission's weights. A profile's own prior is at most `ratio` times that, besides the `slack`.
-    """
-    profile = slots.profile
-    ratio = max(
-        profile.salience / SEED.salience,
-        profile.usefulness / SEED.usefulness,
-        profile.confidence / SEED.confidence,
-        profile.popularity / SEED.popularity,
-    )
-    if ratio <= 0:
-        return None
-    if not slots.has_vector:
-        return sql.SQL("-32768").format()
-    return sql.SQL(
-        "(SELECT coalesce(greatest(-32768, least(32767,"
-        " floor({bands} * (b.worth - %(slack)s::double precision) / {ratio}))), -32768) FROM bound b)::smallint"
-    ).format(bands=double(BANDS), ratio=double(ratio))
-
-
-def slack(profile: RankingProfile, text: float) -> float:
-    """What may lift a row over its prior by band: recency, and the words that are too common to go through."""
-    share = 1 - 1 / (1 + profile.text_divisor * text)
-    return profile.recency + profile.text_weight * text + 0.5 * share

@@ -19,24 +19,17 @@ from pgvector import HalfVector
 from perdure.errors import InvalidInput
 from perdure.rules.lexical import idf
 from perdure.rules.ranking import Distance, RankingProfile
-from perdure.store.candidates import (
-    ARMS,
-    MOST_SIGNATURE_BITS,
-    RARE_ENTITY_ROWS,
-    Slots,
-    dense_rows,
-    posting_budget,
-    settings,
-    slack,
-    worthy_rows,
-)
+from perdure.store.candidates import ARMS, RARE_ENTITY_ROWS, dense_rows, posting_budget, settings, worthy_rows
 from perdure.store.database import SpaceTransaction
+from perdure.store.estimates import MOST_SIGNATURE_BITS
 from perdure.store.families import StoredFamily
 from perdure.store.ranking_counts import EXACT_ROWS, Counts, read_counts
+from perdure.store.ranking_slots import Slots
 from perdure.store.ranking_sql import TERMS, one_occurrence
 from perdure.store.ranking_statements import chosen_statement, exact_statement, index_statement
 from perdure.store.sketches import entity_position, mask, sketches, term_position
 from perdure.store.visibility import conditions_of, facets_of, filter_params
+from perdure.store.worth import slack
 from perdure.types import Filters
 
 MAX_LIMIT: Final = 100

@@ -8,7 +8,8 @@ from typing import Final
 from psycopg import sql
 
 from perdure.rules.ranking import TextTerm
-from perdure.store.candidates import TURNS_ARM, Slots, candidates, distance, probe_entity
+from perdure.store.candidates import TURNS_ARM, candidates
+from perdure.store.ranking_slots import Slots, distance
 from perdure.store.ranking_sql import double, posting_score, prior, ranking_order_by, state_signals, terms
 from perdure.store.statements import kept
 from perdure.store.turns_sql import in_turn, strips
@@ -120,6 +121,13 @@ PROBED_BM25: Final = """
         JOIN memory_terms p ON p.space_id = %(space_id)s AND p.term = q.term AND p.memory_id = c.memory_id), 0)
 """
 
+PROBE_ENTITY: Final = """
+    CASE WHEN EXISTS (
+        SELECT 1 FROM memory_entities e
+        WHERE e.space_id = %(space_id)s AND e.key = ANY(%(entity_keys)s::text[]) AND e.memory_id = c.memory_id)
+    THEN 1 ELSE 0 END
+"""
+
 # Evaluated after the LIMIT, for the rows that are returned.
 MATCHED: Final = """
     (SELECT array_agg(p.term) FROM memory_terms p
@@ -184,10 +192,14 @@ def _strips(slots: Slots, chosen: sql.Composable, considered: str) -> sql.Compos
         rows=sql.Identifier("chosen" if turns is None else "strips"),
         more=sql.SQL(ALONE if turns is None else IN_STRIP).format(visible=visible(slots.asked)),
         text=text,
-        entity=probe_entity(slots),
+        entity=_probed_entity(slots),
         in_turn=_in_turn(slots),
         **_best(slots, considered, bound),
     )
+
+
+def _probed_entity(slots: Slots) -> sql.Composed:
+    return sql.SQL(PROBE_ENTITY).format() if slots.has_entities else sql.SQL("0").format()
 
 
 def _in_turn(slots: Slots) -> sql.Composed:
