@@ -211,17 +211,17 @@ async def test_a_profile_is_written_with_thinking_and_still_validated(servers: t
     assert "grammar" not in sent
 
 
-async def test_the_calls_of_the_layers_are_bound_to_their_call_site(servers: tuple[ChatServer, ChatServer]) -> None:
+async def test_the_call_site_says_who_is_asked_and_whether_thinking(servers: tuple[ChatServer, ChatServer]) -> None:
     thinker, subagent = servers
     models = opened(thinker_url=thinker.url, subagent_url=subagent.url)
     ledger = Ledger()
     thinker.answer("", Say("A quiet week.", reasoning="hm"))
     prompt = Prompt("episode", 1, "Sum up.", "...")
-    assert await models.synthesize("reflection", ledger)(prompt) == "A quiet week."
-    assert await models.synthesize("episode", ledger)(prompt) == "A quiet week."
+    assert (await models.write("reflection", prompt, ledger=ledger)).value == "A quiet week."
+    assert (await models.write("episode", prompt, ledger=ledger)).value == "A quiet week."
     assert [request.body["chat_template_kwargs"]["enable_thinking"] for request in thinker.requests] == [True, False]
-    found = await models.grammar_subagent("contradiction", ledger)(COMPARE, ContradictionVerdict)
-    assert isinstance(found, ContradictionVerdict)
+    found = await models.ask("contradiction", COMPARE, ContradictionVerdict, ledger=ledger)
+    assert isinstance(found.value, ContradictionVerdict)
     assert [use.call_site for use in ledger.uses] == ["reflection", "episode", "contradiction"]
 
 

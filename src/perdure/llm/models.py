@@ -15,7 +15,7 @@ from perdure.llm.answers import Unfit, read_answer, repair_request
 from perdure.llm.call_sites import CALL_SITES, CallSite, Mode, Role
 from perdure.llm.dialects import Dialect, base_url
 from perdure.llm.endpoint import Endpoint
-from perdure.llm.port import Call, GrammarSubagentFunc, LanguageModel, Reply, Said, SynthesizeFunc
+from perdure.llm.port import Call, LanguageModel, Reply, Said
 from perdure.llm.reranking import RerankEndpoint
 from perdure.llm.usage import Ledger
 
@@ -182,34 +182,16 @@ class Models:
                     answer=reply.text,
                 ) from None
 
-        return await self._first_available(site, ledger, live, deadline_s, answered)
+        return await self._first_available(site, ledger, live=live, deadline_s=deadline_s, answered=answered)
 
-    async def write(
-        self, site: str, prompt: Prompt, *, ledger: Ledger, live: bool = False, deadline_s: float | None = None
-    ) -> Answer[str]:
-        """Free text in answer to `prompt`; the arguments and errors of `ask`."""
+    async def write(self, site: str, prompt: Prompt, *, ledger: Ledger, deadline_s: float | None = None) -> Answer[str]:
+        """Free text in answer to `prompt`, which no turn waits for; else the arguments and errors of `ask`."""
 
         async def answered(endpoint: Endpoint, call: Call) -> Answer[str]:
             reply = await _say(endpoint, CALL_SITES[site].mode, prompt, None, call)
             return Answer(reply.text, prompt.made_by(endpoint.model), reply.text)
 
-        return await self._first_available(site, ledger, live, deadline_s, answered)
-
-    def synthesize(self, site: str, ledger: Ledger) -> SynthesizeFunc:
-        """`write` at one call site, as a synthesis layer takes it."""
-
-        async def synthesize(prompt: Prompt) -> str:
-            return (await self.write(site, prompt, ledger=ledger)).value
-
-        return synthesize
-
-    def grammar_subagent(self, site: str, ledger: Ledger) -> GrammarSubagentFunc:
-        """`ask` at one call site, as a synthesis layer takes it."""
-
-        async def subagent(prompt: Prompt, schema: type[M]) -> M:
-            return (await self.ask(site, prompt, schema, ledger=ledger)).value
-
-        return subagent
+        return await self._first_available(site, ledger, live=False, deadline_s=deadline_s, answered=answered)
 
     async def roles(self) -> tuple[RoleState, ...]:
         """Both roles as they are now; looks at the servers for at most 3 s and raises nothing."""
@@ -250,6 +232,7 @@ class Models:
         self,
         site: str,
         ledger: Ledger,
+        *,
         live: bool,
         deadline_s: float | None,
         answered: Callable[[Endpoint, Call], Awaitable[T]],

@@ -70,12 +70,12 @@ class LanguageModel(Protocol):
 
 
 class SynthesizeFunc(Protocol):
-    """Free text from the thinker, for one call site; what a synthesis layer is handed."""
+    """How the mission has a layer ask the thinker for free text; `Models.write` is what answers."""
 
     async def __call__(self, prompt: Prompt) -> str: ...
 
 
 class GrammarSubagentFunc(Protocol):
-    """A validated answer of the subagent, for one call site; what a layer enriches its output with."""
+    """How the mission has a layer ask the subagent for a validated answer; `Models.ask` is what answers."""
 
     async def __call__(self, prompt: Prompt, schema: type[M]) -> M: ...
