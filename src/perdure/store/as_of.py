@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perdure.store.database import SpaceTransaction
-from perdure.types import Filters, MemoryType, StoredMemory, Trust
+from perdure.store.memories import memory_of
+from perdure.types import Filters, StoredMemory
 
 MOST_VERSIONS: Final = 2000
 """Changed memories that one question is asked of; of more, those that were known last."""
@@ -70,6 +71,21 @@ CHANGED_SINCE: Final = """
     LIMIT %(limit)s
 """
 
+ASKED: Final = ("id", "summary", "audience", "conversation_id", "created_at", "source_date")
+"""What the statement tells of every memory."""
+
+FIXED: Final = ("source", "trust", "speaker", "language", "chunk_of", "chunk_no")
+"""What can't change, and of which the statement tells where the memory is still stored."""
+
+LIVE: Final[Mapping[str, object]] = {
+    "superseded_by": None,
+    "superseded_at": None,
+    "superseded_reason": None,
+    "conflicts_with": (),
+    "last_retrieved_at": None,
+}
+"""Nothing had superseded it then; with what it was at odds, and when it was asked for, no history tells."""
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -112,31 +128,14 @@ def _version(space: str, row: Mapping[str, Any]) -> Version:
     state: Mapping[str, Any] = row["state"]
     # What can't change is asked of the row while there is one.
     fixed: Mapping[str, Any] = row if row["stored"] else state
-    memory = StoredMemory(
-        space=space,
-        id=row["id"],
-        summary=row["summary"],
-        memory_type=MemoryType(state["memory_type"]),
-        salience=state["salience"],
-        usefulness=state["usefulness"],
-        confidence=state["confidence"],
-        retrieval_count=state["retrieval_count"],
-        source=fixed["source"],
-        trust=Trust(fixed["trust"]),
-        source_date=row["source_date"],
-        created_at=row["created_at"],
-        tags=tuple(state["tags"]),
-        entities=tuple(state["entities"]),
-        speaker=fixed["speaker"],
-        audience=row["audience"],
-        conversation_id=row["conversation_id"],
-        language=fixed["language"],
-        metadata=state["metadata"],
-        pinned=state["pinned"],
-        related_ids=tuple(state["related_ids"]),
-        chunk_of=fixed["chunk_of"],
-        chunk_no=fixed["chunk_no"],
-    )
+    columns = {
+        **state,
+        **{name: row[name] for name in ASKED},
+        **{name: fixed[name] for name in FIXED},
+        **LIVE,
+    }
     vector = None if row["embedding"] is None else np.asarray(row["embedding"].to_numpy(), np.float32)
     same = bool(row["same_words"])
-    return Version(memory, row["search_text"] if same else None, row["term_count"] if same else 0, vector)
+    return Version(
+        memory_of(space, columns), row["search_text"] if same else None, row["term_count"] if same else 0, vector
+    )

@@ -104,7 +104,7 @@ FIND_BY_EVIDENCE: Final = """
 READ_MEMORIES: Final = """
     SELECT m.id, m.summary, m.search_text, m.tags, m.entities, m.source, m.trust, m.speaker, m.conversation_id,
            m.language, m.metadata, m.chunk_of, m.chunk_no, m.related_ids, m.superseded_reason,
-           m.conflicts_with, s.memory_type, s.audience, s.salience, s.usefulness_score, s.confidence,
+           m.conflicts_with, s.memory_type, s.audience, s.salience, s.usefulness_score AS usefulness, s.confidence,
            s.retrieval_count, s.pinned, s.term_count, s.created_at,
            s.source_date, s.last_retrieved_at, s.superseded_by, s.superseded_at
     FROM memories m
@@ -303,7 +303,41 @@ async def external_ids(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, li
 async def read_rows(tx: SpaceTransaction, space: str, ids: Sequence[int]) -> dict[int, MemoryRow]:
     """The rows of these ids that exist in the space, whatever their audience; the caller filters."""
     rows = await tx.fetch_all(READ_MEMORIES, {"ids": list(ids)})
-    return {row["id"]: MemoryRow(_stored(space, row), row["search_text"], row["term_count"]) for row in rows}
+    return {row["id"]: MemoryRow(memory_of(space, row), row["search_text"], row["term_count"]) for row in rows}
+
+
+def memory_of(space: str, columns: Mapping[str, Any]) -> StoredMemory:
+    """A memory from what the tables hold of it (`READ_MEMORIES`), by the names of its fields."""
+    return StoredMemory(
+        space=space,
+        id=columns["id"],
+        summary=columns["summary"],
+        memory_type=MemoryType(columns["memory_type"]),
+        salience=columns["salience"],
+        usefulness=columns["usefulness"],
+        confidence=columns["confidence"],
+        retrieval_count=columns["retrieval_count"],
+        source=columns["source"],
+        trust=Trust(columns["trust"]),
+        source_date=columns["source_date"],
+        created_at=columns["created_at"],
+        tags=tuple(columns["tags"]),
+        entities=tuple(columns["entities"]),
+        speaker=columns["speaker"],
+        audience=columns["audience"],
+        conversation_id=columns["conversation_id"],
+        language=columns["language"],
+        metadata=columns["metadata"],
+        pinned=columns["pinned"],
+        superseded_by=columns["superseded_by"],
+        superseded_at=columns["superseded_at"],
+        superseded_reason=columns["superseded_reason"],
+        related_ids=tuple(columns["related_ids"]),
+        conflicts_with=tuple(columns["conflicts_with"]),
+        chunk_of=columns["chunk_of"],
+        chunk_no=columns["chunk_no"],
+        last_retrieved_at=columns["last_retrieved_at"],
+    )
 
 
 async def siblings(tx: SpaceTransaction, ids: Sequence[int]) -> list[int]:
@@ -367,36 +401,3 @@ def _state_row(memory_id: int, chunk: NewMemory, sketch: str | None) -> dict[str
         "speaker": chunk.speaker_key,
         "is_question": chunk.is_question,
     }
-
-
-def _stored(space: str, row: Mapping[str, Any]) -> StoredMemory:
-    return StoredMemory(
-        space=space,
-        id=row["id"],
-        summary=row["summary"],
-        memory_type=MemoryType(row["memory_type"]),
-        salience=row["salience"],
-        usefulness=row["usefulness_score"],
-        confidence=row["confidence"],
-        retrieval_count=row["retrieval_count"],
-        source=row["source"],
-        trust=Trust(row["trust"]),
-        source_date=row["source_date"],
-        created_at=row["created_at"],
-        tags=tuple(row["tags"]),
-        entities=tuple(row["entities"]),
-        speaker=row["speaker"],
-        audience=row["audience"],
-        conversation_id=row["conversation_id"],
-        language=row["language"],
-        metadata=row["metadata"],
-        pinned=row["pinned"],
-        superseded_by=row["superseded_by"],
-        superseded_at=row["superseded_at"],
-        superseded_reason=row["superseded_reason"],
-        related_ids=tuple(row["related_ids"]),
-        conflicts_with=tuple(row["conflicts_with"]),
-        chunk_of=row["chunk_of"],
-        chunk_no=row["chunk_no"],
-        last_retrieved_at=row["last_retrieved_at"],
-    )
