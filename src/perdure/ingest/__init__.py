@@ -2,12 +2,13 @@
 
 from perdure.ingest.archive import Archive, enqueue_archive, read_archive
 from perdure.ingest.bootstrap import enqueue_bootstrap
-from perdure.ingest.capture import Exchange, ToolResult, enqueue_exchange, operation_fingerprint, read_exchange
+from perdure.ingest.capture import Exchange, ToolResult, enqueue_exchange, read_exchange
 from perdure.ingest.drafts import Draft, read_again
 from perdure.ingest.drain import DrainReport, drain_pending_triage
 from perdure.ingest.importing import BatchReport, batches, import_batch, read_messages
 from perdure.ingest.items import ItemReport, import_items, read_items
 from perdure.ingest.keys import stored_postings
+from perdure.ingest.operations import operation_fingerprint
 from perdure.ingest.restoring import restore_memory
 from perdure.ingest.retriage import retriage
 from perdure.ingest.saving import (

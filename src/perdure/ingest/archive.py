@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from perdure.door import optional_name, optional_time
 from perdure.errors import InvalidInput
-from perdure.ingest.capture import NOT_TO_REMEMBER, operation_fingerprint, require_first_outcome
+from perdure.ingest.capture import NOT_TO_REMEMBER
 from perdure.ingest.domains import distinctive_terms
 from perdure.ingest.drafts import Draft, excerpt_of
+from perdure.ingest.operations import enqueue_operation, operation_fingerprint
 from perdure.ingest.saving import masked_labels
 from perdure.ingest.work import Ready, together
 from perdure.ingest.writing import keep_all
@@ -26,7 +27,7 @@ from perdure.resources import Resources
 from perdure.rules.attribution import vouched_by
 from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import Queue, QueuedWork, enqueue_once
+from perdure.store.queue import Queue, QueuedWork
 from perdure.store.spaces import SpaceRow
 from perdure.text import (
     ASSISTANT,
@@ -39,7 +40,7 @@ from perdure.text import (
     require_text,
     terms,
 )
-from perdure.types import Evidence, Nothing, Outcome, Pending, Trust
+from perdure.types import Evidence, Nothing, Outcome, Trust
 
 ARCHIVE: Final = "conversation_archive"
 MAX_MESSAGES: Final = 2000
@@ -137,21 +138,19 @@ async def enqueue_archive(tx: SpaceTransaction, archive: Archive, operation_id: 
         Conflict: the operation id was used before for something else.
     """
     asked = archive.payload() | {"speaker": archive.speaker, "audience": archive.audience}
-    fingerprint = operation_fingerprint("archive", asked, archive.conversation_id)
     times = [message.at for message in archive.messages if message.at is not None]
-    queue_id = await enqueue_once(
+    return await enqueue_operation(
         tx,
         Queue.DISTILLATION,
         "archive",
         archive.payload(),
         operation_id=operation_id,
-        fingerprint=fingerprint,
+        fingerprint=operation_fingerprint("archive", asked, archive.conversation_id),
         conversation_id=archive.conversation_id,
         audience=archive.audience,
         speaker=archive.speaker,
         occurred_at=max(times, default=tx.now),
     )
-    return Pending(queue_id) if queue_id else await require_first_outcome(tx, operation_id, fingerprint)
 
 
 async def handle_archive(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from perdure.ingest.capture import NOT_TO_REMEMBER, operation_fingerprint, require_first_outcome
+from perdure.ingest.capture import NOT_TO_REMEMBER
 from perdure.ingest.drafts import Draft, excerpt_of
+from perdure.ingest.operations import enqueue_operation, operation_fingerprint
 from perdure.ingest.saving import masked_labels
 from perdure.ingest.work import Ready, together
 from perdure.ingest.writing import keep_all
@@ -18,10 +19,10 @@ from perdure.llm.schemas import BootstrapProfile
 from perdure.resources import Resources
 from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import Queue, QueuedWork, enqueue_once
+from perdure.store.queue import Queue, QueuedWork
 from perdure.store.spaces import SpaceRow
 from perdure.text import asks_to_forget_this, chunks, fold, has_letter_or_digit, mask
-from perdure.types import Evidence, MemoryType, Nothing, Outcome, Pending, Trust
+from perdure.types import Evidence, MemoryType, Nothing, Outcome, Trust
 
 BOOTSTRAP: Final = "bootstrap"
 SALIENCE: Final = 7.0
@@ -50,19 +51,17 @@ async def enqueue_bootstrap(
         return Nothing("no letter or digit in the text")
     if asks_to_forget_this(words):
         return Nothing(NOT_TO_REMEMBER)
-    fingerprint = operation_fingerprint(BOOTSTRAP, words, speaker, audience)
-    queue_id = await enqueue_once(
+    return await enqueue_operation(
         tx,
         Queue.TRIAGE,
         BOOTSTRAP,
         {"text": words},
         operation_id=operation_id,
-        fingerprint=fingerprint,
+        fingerprint=operation_fingerprint(BOOTSTRAP, words, speaker, audience),
         audience=audience,
         speaker=speaker,
         occurred_at=tx.now,
     )
-    return Pending(queue_id) if queue_id else await require_first_outcome(tx, operation_id, fingerprint)
 
 
 async def handle_bootstrap(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:

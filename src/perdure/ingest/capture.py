@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from perdure.door import require_flag, require_list, require_name
-from perdure.errors import Conflict, InvalidInput
-from perdure.ingest.outcomes import outcome_from_data
+from perdure.errors import InvalidInput
+from perdure.ingest.operations import enqueue_operation, operation_fingerprint
 from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
-from perdure.store.operations import find_operation
-from perdure.store.queue import Queue, enqueue_once
+from perdure.store.queue import Queue
 from perdure.text import MAX_TEXT_BYTES, asks_to_forget_this, has_letter_or_digit, mask, require_text
-from perdure.types import Nothing, Outcome, Pending
+from perdure.types import Nothing, Outcome
 
 MAX_TOOLS = 64
 NOT_TO_REMEMBER = "the user asked not to remember this"
@@ -97,50 +94,18 @@ async def enqueue_exchange(tx: SpaceTransaction, exchange: Exchange, operation_i
     Raises:
         Conflict: the operation id was used before for something else.
     """
-    fingerprint = operation_fingerprint("capture", exchange.asked())
-    queue_id = await enqueue_once(
+    return await enqueue_operation(
         tx,
         Queue.TRIAGE,
         "conversation",
         exchange.payload(),
         operation_id=operation_id,
-        fingerprint=fingerprint,
+        fingerprint=operation_fingerprint("capture", exchange.asked()),
         conversation_id=exchange.conversation_id,
         audience=exchange.audience,
         speaker=exchange.speaker,
         occurred_at=exchange.occurred_at or tx.now,
     )
-    return Pending(queue_id) if queue_id else await require_first_outcome(tx, operation_id, fingerprint)
-
-
-async def require_first_outcome(tx: SpaceTransaction, operation_id: str, fingerprint: bytes) -> Outcome:
-    """As `first_outcome`, of an operation that is known to be there."""
-    outcome = await first_outcome(tx, operation_id, fingerprint)
-    assert outcome is not None
-    return outcome
-
-
-async def first_outcome(tx: SpaceTransaction, operation_id: str, fingerprint: bytes) -> Outcome | None:
-    """What the first call with this operation id returned, if there was one.
-
-    Raises:
-        Conflict: it asked for something else.
-    """
-    found = await find_operation(tx, operation_id)
-    if found is None:
-        return None
-    if found[0] != fingerprint:
-        raise Conflict(
-            f"operation_id {operation_id!r} was used before for something else.",
-            hint="Use a new operation_id for a new exchange; repeat the old one only with the same content.",
-        )
-    return outcome_from_data(found[1])
-
-
-def operation_fingerprint(*parts: object) -> bytes:
-    """A digest of what an operation was asked to do."""
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def _side(text: Any, field: str) -> str:

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from perdure.embedding import Matrix
 from perdure.errors import Conflict, InvalidInput, NotFound
-from perdure.ingest.capture import first_outcome, require_first_outcome
 from perdure.ingest.drafts import Draft, chunk_of, content_hash, draft_of, prepare
 from perdure.ingest.keys import stored_postings
+from perdure.ingest.operations import first_outcome, require_first_outcome
 from perdure.ingest.outcomes import outcome_to_data
 from perdure.ingest.words import own_words
 from perdure.ingest.writing import write_texts
