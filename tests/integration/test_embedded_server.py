@@ -18,9 +18,9 @@ import pytest
 
 from perdure.errors import ConfigurationError, ServerStartFailed
 from perdure.store import embedded_os
-from perdure.store.cluster import settings
 from perdure.store.embedded import EmbeddedServer, ServerUrls
 from perdure.store.embedded_os import Account, can_reach, default_data_dir, programs_directory
+from perdure.store.embedded_settings import settings
 from perdure.store.roles import APP, OWNER, WORKER, bootstrap_roles, check_serving_role, check_versions
 from tests.conftest import TestServer
 

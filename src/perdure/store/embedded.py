@@ -16,9 +16,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import quote
 
-from perdure.store.cluster import Cluster, Postmaster
+from perdure.store.cluster import Cluster
 from perdure.store.embedded_files import DataDirectory
 from perdure.store.embedded_os import WINDOWS, default_data_dir, package_version, programs_directory, server_account
+from perdure.store.postmaster import Postmaster
 from perdure.store.roles import ADMIN, APP, OWNER, WORKER, close_default_databases, make_database, make_roles
 
 if TYPE_CHECKING:
