@@ -8,16 +8,14 @@ import binascii
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perdure.clock import wall_clock
 from perdure.embedding.families import known_calibration
 from perdure.embedding.port import Kind, Matrix, checked, readable
 from perdure.errors import EmbeddingFailed, EmbeddingUnavailable
+from perdure.remote import SHOWN_CHARS, bearer, quotes, retry_after_s
 from perdure.rules.calibration import Calibration
 from perdure.types import Family
 
@@ -28,7 +26,6 @@ _OK = 200
 _WORTH_REPEATING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 _REFUSED_KEY = frozenset({401, 403})
 _LONGEST_BACKOFF_S = 8.0
-_SHOWN_CHARS = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +140,8 @@ class OpenAIEmbedder:
         except httpx.HTTPError as error:
             return _Setback(f"could not be reached ({type(error).__name__})", None, error)
         if response.status_code in _WORTH_REPEATING:
-            return _Setback(
-                f"answered HTTP {response.status_code}", _retry_after(response.headers.get("retry-after")), None
-            )
+            wait = retry_after_s(response.headers.get("retry-after"))
+            return _Setback(f"answered HTTP {response.status_code}", wait, None)
         return response
 
     def _connection(self) -> httpx.AsyncClient:
@@ -154,8 +150,7 @@ class OpenAIEmbedder:
         if self._closed:
             raise EmbeddingUnavailable("The embedder is closed.", hint="Open the Memory again.")
         if self._client is None:
-            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-            self._client = httpx.AsyncClient(headers=headers, timeout=self._limits.timeout)
+            self._client = httpx.AsyncClient(headers=bearer(self._key), timeout=self._limits.timeout)
         return self._client
 
     def _vectors(self, response: httpx.Response, texts: list[str]) -> Matrix:
@@ -210,28 +205,11 @@ def _numbers(embedding: Any) -> Sequence[float] | np.ndarray:
     return embedding[0] if len(embedding) == 1 and isinstance(embedding[0], list) else embedding
 
 
-def _retry_after(header: str | None) -> float | None:
-    """Seconds that a Retry-After header asks for, given as seconds or as a date."""
-    if not header:
-        return None
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        moment = parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - wall_clock()).total_seconds())
-
-
 def _reason(response: httpx.Response, texts: list[str]) -> str:
-    """What the server says, if it can be shown: an answer that quotes a text is left out, errors carry no memories."""
+    """What the server says, if it can be shown."""
     try:
         error = response.json()["error"]
         message = str(error["message"] if isinstance(error, dict) else error)
     except (ValueError, KeyError, TypeError):
         return ""
-    quoted = any(text[-20:] in message or text[:20] in message for text in texts)
-    return "" if quoted or not message.isprintable() else f" ({message[:_SHOWN_CHARS]})"
+    return "" if quotes(message, texts) or not message.isprintable() else f" ({message[:SHOWN_CHARS]})"

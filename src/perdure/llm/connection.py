@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from perdure.clock import Clock, wall_clock
+from perdure.clock import Clock
 from perdure.errors import ModelUnavailable
 from perdure.llm.dialects import Peek
 from perdure.llm.refusals import Refusal, read_refusal
 from perdure.llm.wire import MAX_BYTES, Broken, Completion, read_document, read_stream
+from perdure.remote import bearer, retry_after_s
 
 if TYPE_CHECKING:
     import httpx
@@ -66,7 +65,7 @@ class Connection:
                 answering = True
                 if response.status_code != _OK:
                     raw = await _whole(response, _ERROR_BYTES)
-                    after = _retry_after(response.headers.get("retry-after"))
+                    after = retry_after_s(response.headers.get("retry-after"))
                     raise Refused(read_refusal(response.status_code, raw), after)
                 if response.headers.get("content-type", "").startswith("text/event-stream"):
                     await read_stream(response.aiter_bytes(), self._clock, self._stall_s, into)
@@ -115,8 +114,8 @@ class Connection:
         if self._closed:
             raise ModelUnavailable("The language models are closed.", hint="Open the Memory again.")
         if self._client is None:
-            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-            self._client = httpx.AsyncClient(headers=headers, timeout=httpx.Timeout(None, connect=self._connect_s))
+            timeout = httpx.Timeout(None, connect=self._connect_s)
+            self._client = httpx.AsyncClient(headers=bearer(self._key), timeout=timeout)
         return self._client
 
 
@@ -127,19 +126,3 @@ async def _whole(response: httpx.Response, most: int) -> bytes:
         if len(body) > most:
             break
     return bytes(body[:most])
-
-
-def _retry_after(header: str | None) -> float | None:
-    """Seconds that a Retry-After header asks for, given as seconds or as a date."""
-    if not header:
-        return None
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        moment = parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - wall_clock()).total_seconds())

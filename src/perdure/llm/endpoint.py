@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
@@ -29,6 +28,7 @@ from perdure.llm.replies import KEPT_CHARS, count_tokens, read_reply
 from perdure.llm.slots import Slots
 from perdure.llm.usage import ModelUse
 from perdure.llm.wire import Broken, Completion
+from perdure.remote import address_parts, may_hold_secrets, usable_key
 from perdure.rules.breaker import Permit, State
 
 if TYPE_CHECKING:
@@ -123,9 +123,7 @@ class Endpoint:
         self._clock = clock
         self._limits = limits or EndpointLimits()
         self._variable = variable
-        key = key.strip() if key else None
-        if key and not (key.isascii() and key.isprintable()):
-            raise ConfigurationError(f"{variable}_KEY holds characters that no key has.")
+        key = usable_key(key, f"{variable}_KEY")
         self._secrets = (key,) if key else ()
         self._chance, self._sleep = chance, sleep
         self._connection = Connection(self.url, key, clock, self._limits.connect, self._limits.stall)
@@ -371,14 +369,10 @@ def _messages(prompt: Prompt, said: Sequence[Said]) -> tuple[dict[str, str], ...
 
 
 def _check(url: str, variable: str) -> None:
-    try:
-        parts = urlsplit(url.strip())
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        usable, parts = False, urlsplit("")
-    if not usable:
+    parts = address_parts(url.strip())
+    if parts is None:
         raise ConfigurationError(f"{variable}_URL is no URL.", hint="Write it as http://host:port/v1.")
-    if parts.username or parts.password or parts.query:
+    if may_hold_secrets(parts):
         raise ConfigurationError(
             f"{variable}_URL holds a user, a password or a query.", hint=f"Put the key into {variable}_KEY."
         )

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from perdure.llm.dialects import EFFORTS, FORMS, Form, Learned
+from perdure.remote import SHOWN_CHARS, quotes
 
-SHOWN_CHARS: Final = 160
 _READ_CHARS: Final = 4000
 _DROPPABLE: Final = (
     "chat_template_kwargs",
@@ -113,8 +113,7 @@ def weaker_form(refusal: Refusal, form: Form, *, proven: bool) -> Form | None:
 def shown_reason(refusal: Refusal, secrets: tuple[str, ...], texts: tuple[str, ...]) -> str:
     """What the server says, if it can be shown: a message that quotes a prompt is left out, a key is struck out."""
     message = refusal.message.strip()
-    quoted = any(text[-20:] in message or text[:20] in message for text in texts if text)
-    if quoted or not message or not message.isprintable():
+    if quotes(message, texts) or not message or not message.isprintable():
         return ""
     for secret in secrets:
         message = message.replace(secret, "…")

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from perdure.clock import Clock
 from perdure.errors import ConfigurationError, ModelFailed, ModelUnavailable
 from perdure.llm.health import Health
 from perdure.llm.usage import Ledger, ModelUse, estimated_tokens
+from perdure.remote import address_parts, bearer, may_hold_secrets, usable_key
 
 if TYPE_CHECKING:
     import httpx
@@ -44,10 +44,7 @@ class RerankEndpoint:
         self.model = model
         self._clock = clock
         self._health = Health(clock)
-        key = key.strip() if key else None
-        if key and not (key.isascii() and key.isprintable()):
-            raise ConfigurationError("PERDURE_RERANKER_KEY holds characters that no key has.")
-        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._headers = bearer(usable_key(key, "PERDURE_RERANKER_KEY"))
         self._client: httpx.AsyncClient | None = None
         self._closed = False
 
@@ -130,12 +127,8 @@ class RerankEndpoint:
 
 def _route(url: str) -> str:
     address = url.strip().rstrip("/")
-    try:
-        parts = urlsplit(address)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        usable, parts = False, urlsplit("")
-    if not usable or parts.username or parts.password or parts.query:
+    parts = address_parts(address)
+    if parts is None or may_hold_secrets(parts):
         raise ConfigurationError(
             "PERDURE_RERANKER_URL is no http or https address, or holds a user, a password or a query.",
             hint="Write it as http://host:port/v1; a key belongs into PERDURE_RERANKER_KEY.",
