@@ -16,8 +16,8 @@ from datetime import timedelta
 from typing import Final
 
 from perdure.errors import DatabaseUnavailable, without_words
-from perdure.ingest.archive import handle_archive
 from perdure.ingest.bootstrap import handle_bootstrap
+from perdure.ingest.distillation import handle_archive
 from perdure.ingest.domains import DOMAINS
 from perdure.ingest.followups import handle_quality, handle_transition
 from perdure.ingest.saved import check_stored

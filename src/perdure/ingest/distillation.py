@@ -1,0 +1,160 @@
+"""Distillation: a staged archive becomes lasting facts; archive.py stages it.
+
+The subagent is asked piece by piece; without one every message is kept as it was said, at a low salience. There is no
+quality score and no contradiction check on this route: it is older talk, most of which was judged when it was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from perdure.ingest.archive import USER, ArchivedMessage, archived_messages
+from perdure.ingest.domains import distinctive_terms
+from perdure.ingest.drafts import Draft, excerpt_of
+from perdure.ingest.saving import masked_labels
+from perdure.ingest.work import Ready, together
+from perdure.ingest.writing import keep_all
+from perdure.llm import Answer, Ledger, render
+from perdure.llm.schemas import DistilledFact, DistilledFacts
+from perdure.resources import Resources
+from perdure.rules.attribution import vouched_by
+from perdure.store.queue import QueuedWork
+from perdure.store.spaces import SpaceRow
+from perdure.text import ASSISTANT, chunks, fold, has_letter_or_digit, mask, terms
+from perdure.types import Evidence, Trust
+
+ARCHIVE: Final = "conversation_archive"
+PIECE_BYTES: Final = 6000
+"""Bytes of UTF-8 that the subagent reads at once; what is longer is asked about in pieces."""
+LEAST: Final = 5
+"""Salience below which a fact is not kept (mission: 5)."""
+RAW_SALIENCE: Final = 3.0
+"""Salience of what is kept undistilled (mission: 3)."""
+RAW: Final = "archive-1"
+
+
+async def handle_archive(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
+    """Distils one archive, or keeps it as it was said where there is no subagent. Exact duplicates are merged.
+
+    Raises:
+        ModelUnavailable, EmbeddingUnavailable: an outage. ModelFailed, EmbeddingFailed: an attempt.
+    """
+    messages = archived_messages(work)
+    if resources.models.can("distillation"):
+        drafts = await _distilled(resources, work, messages, ledger)
+    else:
+        drafts = [_raw(work, message) for message in messages]
+    return await keep_all(resources, space, drafts, if_none="no lasting fact in the archive")
+
+
+def _raw(work: QueuedWork, message: ArchivedMessage) -> Draft:
+    at = message.at or work.occurred_at
+    return Draft(
+        text=message.text,
+        source=ARCHIVE,
+        trust=Trust.USER if message.role == USER else Trust.ASSISTANT,
+        source_date=at,
+        salience=RAW_SALIENCE,
+        tags=(ARCHIVE,),
+        speaker=message.speaker,
+        audience=work.audience,
+        conversation_id=work.conversation_id or None,
+        evidence=(_evidence(work, message),),
+        made_by=RAW,
+    )
+
+
+async def _distilled(
+    resources: Resources, work: QueuedWork, messages: Sequence[ArchivedMessage], ledger: Ledger
+) -> list[Draft]:
+    pieces = list(_pieces(work, messages))
+    answers: list[Answer[DistilledFacts]] = await together(
+        *(
+            resources.models.ask(
+                "distillation",
+                render("distillation", messages="\n".join(_line(work, message) for message in piece)),
+                DistilledFacts,
+                ledger=ledger,
+            )
+            for piece in pieces
+        )
+    )
+    drafts: dict[str, Draft] = {}
+    for piece, answer in zip(pieces, answers, strict=True):
+        for fact in answer.value.facts:
+            if fact.salience >= LEAST and has_letter_or_digit(fact.text):
+                drafts.setdefault(fold(fact.text), _masked(_fact(work, piece, fact, answer.made_by)))
+    return list(drafts.values())
+
+
+def _pieces(work: QueuedWork, messages: Sequence[ArchivedMessage]) -> Iterator[list[ArchivedMessage]]:
+    """Messages in order, together at most `PIECE_BYTES` as the subagent reads them; a longer one is cut into parts."""
+    piece: list[ArchivedMessage] = []
+    size = 0
+    for message in messages:
+        for part in chunks(message.text, PIECE_BYTES // 2) if len(message.text.encode()) > PIECE_BYTES // 2 else [None]:
+            one = message if part is None else replace(message, text=part.text)
+            needed = len(_line(work, one).encode()) + 1
+            if piece and size + needed > PIECE_BYTES:
+                yield piece
+                piece, size = [], 0
+            piece.append(one)
+            size += needed
+    if piece:
+        yield piece
+
+
+def _line(work: QueuedWork, message: ArchivedMessage) -> str:
+    at = message.at or work.occurred_at
+    return f"[{at.isoformat(timespec='minutes')}] {message.speaker or message.role}: {message.text}"
+
+
+def _fact(work: QueuedWork, piece: Sequence[ArchivedMessage], fact: DistilledFact, made_by: str) -> Draft:
+    """A fact as a draft: whose it is by the words that bear it out, dated by the message it most likely rests on."""
+    summary = distinctive_terms(fact.text, work.speaker)
+    said = [(message, set(terms(message.text))) for message in piece]
+    trust = Trust(
+        vouched_by(
+            fact.said_by,
+            summary,
+            user={term for message, words in said if message.role == USER for term in words},
+            assistant={term for message, words in said if message.role != USER for term in words},
+            tools=set(),
+            outside=False,
+        )
+    )
+    # A tool's results are not in an archive: what rests on them came through the assistant.
+    trust = Trust.USER if trust is Trust.USER else Trust.ASSISTANT
+    role = USER if trust is Trust.USER else ASSISTANT
+    theirs = [(message, words) for message, words in said if message.role == role] or said
+    # Of equals the last: a value that was corrected was said last.
+    message, _ = max(enumerate(theirs), key=lambda each: (len(summary & each[1][1]), each[0]))[1]
+    return Draft(
+        text=fact.text,
+        source="conversation",
+        trust=trust,
+        source_date=message.at or work.occurred_at,
+        salience=fact.salience,
+        tags=tuple(fact.tags),
+        speaker=message.speaker,
+        audience=work.audience,
+        conversation_id=work.conversation_id or None,
+        evidence=(_evidence(work, message),),
+        made_by=made_by,
+    )
+
+
+def _masked(draft: Draft) -> Draft:
+    return replace(draft, text=mask(draft.text).text, tags=masked_labels(draft.tags))
+
+
+def _evidence(work: QueuedWork, message: ArchivedMessage) -> Evidence:
+    return Evidence(
+        "archive",
+        str(work.payload["operation_id"]),
+        message.speaker,
+        message.at or work.occurred_at,
+        excerpt_of(message.text),
+    )
