@@ -30,7 +30,7 @@ from perdure.resources import Resources
 from perdure.rules.budget import budget_spent
 from perdure.store.claiming import claim, due
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import Queue, QueuedWork, backlog, renew
+from perdure.store.queue import KINDS, Queue, QueuedWork, backlog, renew
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.store.usage import used_today
 from perdure.types import Outcome
@@ -44,9 +44,7 @@ ABANDON_S: Final = 0.4
 WAITS_FOR_EARLIER: Final = "waits for an earlier exchange of its conversation"
 
 HANDLERS: Final[Mapping[str, Handler]] = {
-    "conversation": triage_and_save,
-    "email": triage_and_save,
-    "calendar": triage_and_save,
+    **dict.fromkeys(DOMAINS, triage_and_save),
     "bootstrap": handle_bootstrap,
     "archive": handle_archive,
     "quality": handle_quality,
@@ -56,9 +54,10 @@ HANDLERS: Final[Mapping[str, Handler]] = {
 SITES: Final[Mapping[Queue, tuple[str, ...]]] = {
     Queue.TRIAGE: ("triage",),
     Queue.DISTILLATION: ("distillation",),
-    Queue.FOLLOWUP: ("quality", "contradiction", "transition"),
+    Queue.FOLLOWUP: KINDS[Queue.FOLLOWUP],
 }
-"""What a queue's work asks; the first one a model is configured for says how much of it runs at a time."""
+"""What a queue's work asks; of those that a model is configured for, the one with most slots says how much of it runs
+at a time. A follow-up is named after what it asks."""
 
 log = logging.getLogger("perdure.ingest")
 

@@ -15,9 +15,12 @@ from perdure.types import FailedOperation
 MAX_ANSWER_CHARS: Final = 20_000
 """How much of a model's answer is kept: more than any call asks for."""
 
-TRIAGE: Final = "triage"
-DISTILLATION: Final = "distillation"
-OPERATIONS: Final = frozenset({TRIAGE, DISTILLATION, *KINDS[Queue.FOLLOWUP]})
+MAX_LABEL_CHARS: Final = 200
+MAX_ERROR_CHARS: Final = 2000
+
+OF_QUEUE: Final[Mapping[Queue, str]] = {Queue.TRIAGE: "triage", Queue.DISTILLATION: "distillation"}
+"""The kind of operation that works off a queue; of the others each kind of work is one of its own."""
+OPERATIONS: Final = frozenset(OF_QUEUE.get(queue, kind) for queue, kinds in KINDS.items() for kind in kinds)
 """The kinds of operation that a replay puts back into their queue."""
 
 RECORD_FAILURE: Final = """
@@ -84,15 +87,19 @@ async def record_failure(tx: SpaceTransaction, work: QueuedWork, error: str, ans
         context["answer"] = storable(answer[:MAX_ANSWER_CHARS])
     what = "exchange" if work.kind == "conversation" else work.kind
     label = f"{what} {work.id} of conversation {work.conversation_id or '(none)'}"
-    params = {"op_type": operation_of(work), "label": label[:200], "error": storable(error)[:2000]}
+    params = {
+        "op_type": operation_of(work),
+        "label": label[:MAX_LABEL_CHARS],
+        "error": storable(error)[:MAX_ERROR_CHARS],
+    }
     found = await tx.fetch_one(RECORD_FAILURE, {**params, "context": Jsonb(context)})
     assert found is not None
     return int(found["id"])
 
 
 def operation_of(work: QueuedWork) -> str:
-    """The kind of operation that works off such a row; of follow-ups each kind is one of its own."""
-    return {Queue.TRIAGE: TRIAGE, Queue.DISTILLATION: DISTILLATION}.get(work.queue, work.kind)
+    """The kind of operation that works off such a row."""
+    return OF_QUEUE.get(work.queue, work.kind)
 
 
 async def count_failed(tx: SpaceTransaction) -> int:
