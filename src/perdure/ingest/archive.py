@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from perdure.door import optional_name, optional_time
 from perdure.errors import InvalidInput
-from perdure.ingest.capture import NOT_TO_REMEMBER
 from perdure.ingest.operations import enqueue_operation, operation_fingerprint
+from perdure.ingest.words import NOT_TO_REMEMBER
 from perdure.llm import split_reasoning
 from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction

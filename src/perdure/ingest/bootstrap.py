@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from perdure.ingest.capture import NOT_TO_REMEMBER
 from perdure.ingest.drafts import Draft, excerpt_of
 from perdure.ingest.operations import enqueue_operation, operation_fingerprint
 from perdure.ingest.saving import masked_labels
+from perdure.ingest.words import NOT_TO_REMEMBER, keepable
 from perdure.ingest.work import Ready, together
 from perdure.ingest.writing import keep_all
 from perdure.llm import Answer, Ledger, render
 from perdure.llm.schemas import BootstrapProfile
 from perdure.resources import Resources
-from perdure.rules.fencing import strip_fenced
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import Queue, QueuedWork
 from perdure.store.spaces import SpaceRow
@@ -46,7 +45,7 @@ async def enqueue_bootstrap(
     Raises:
         Conflict: the operation id was used before for something else.
     """
-    words = mask(strip_fenced(text)).text
+    words = keepable(text)
     if not has_letter_or_digit(words):
         return Nothing("no letter or digit in the text")
     if asks_to_forget_this(words):

@@ -10,14 +10,13 @@ from typing import Any
 from perdure.door import require_flag, require_list, require_name
 from perdure.errors import InvalidInput
 from perdure.ingest.operations import enqueue_operation, operation_fingerprint
-from perdure.rules.fencing import strip_fenced
+from perdure.ingest.words import NOT_TO_REMEMBER, keepable
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import Queue
-from perdure.text import MAX_TEXT_BYTES, asks_to_forget_this, has_letter_or_digit, mask, require_text
+from perdure.text import MAX_TEXT_BYTES, asks_to_forget_this, has_letter_or_digit, require_text
 from perdure.types import Nothing, Outcome
 
 MAX_TOOLS = 64
-NOT_TO_REMEMBER = "the user asked not to remember this"
 MAX_EXCHANGE_BYTES = 2 * MAX_TEXT_BYTES
 """What user, assistant and tools say together; the first two fit at their longest."""
 
@@ -111,7 +110,7 @@ async def enqueue_exchange(tx: SpaceTransaction, exchange: Exchange, operation_i
 def _side(text: Any, field: str) -> str:
     if text is None or (isinstance(text, str) and not text.strip()):
         return ""
-    return mask(strip_fenced(require_text(text, field))).text
+    return keepable(require_text(text, field))
 
 
 def _tools(given: object, size: int) -> tuple[ToolResult, ...]:

@@ -12,14 +12,14 @@ from typing import Final
 from perdure.door import MAX_EXTERNAL_ID_BYTES, optional_name, require_flag, require_key, require_metadata, require_time
 from perdure.errors import InvalidInput
 from perdure.ingest.saving import masked_metadata
+from perdure.ingest.words import keepable
 from perdure.resources import Resources
-from perdure.rules.fencing import strip_fenced
 from perdure.store.checkpoints import write_checkpoint
 from perdure.store.database import SpaceTransaction
 from perdure.store.processed import mark_processed, processed
 from perdure.store.queue import Queue, enqueue
 from perdure.store.spaces import SpaceRow, lock_space
-from perdure.text import MAX_TEXT_BYTES, clean, has_letter_or_digit, mask
+from perdure.text import MAX_TEXT_BYTES, clean, has_letter_or_digit
 from perdure.types import SourceItem
 
 KINDS: Final = ("email", "calendar")
@@ -151,4 +151,4 @@ def _words(text: object, field: str) -> str:
     size = len(cleaned.encode())
     if size > MAX_TEXT_BYTES:
         raise InvalidInput(field, text, f"it has {size:,} bytes of UTF-8, at most {MAX_TEXT_BYTES:,} are taken at once")
-    return mask(strip_fenced(cleaned)).text
+    return keepable(cleaned)

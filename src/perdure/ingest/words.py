@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from perdure.errors import InvalidInput
 from perdure.rules.fencing import strip_fenced
 from perdure.text import mask
 
+NOT_TO_REMEMBER: Final = "the user asked not to remember this"
+"""Why words are not kept that `text.asks_to_forget_this` is true of."""
 
-def own_words(text: str, field: str = "text") -> str:
-    """A text that has come through the door, without recalled memories and with its secrets masked.
+
+def keepable(text: str) -> str:
+    """What may be kept of a text that has come through the door; empty where all of it had been recalled."""
+    return mask(strip_fenced(text)).text
+
+
+def own_words(text: str) -> str:
+    """As `keepable`, of a text of which something has to be left.
 
     Raises:
-        InvalidInput: nothing of it is left, as all of it had been recalled.
+        InvalidInput: all of it had been recalled.
     """
-    words = strip_fenced(text)
+    words = keepable(text)
     if not words.strip():
-        raise InvalidInput(field, text, "it holds nothing but memories that were recalled, which are in already")
-    return mask(words).text
+        raise InvalidInput("text", text, "it holds nothing but memories that were recalled, which are in already")
+    return words
