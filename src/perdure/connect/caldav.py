@@ -41,6 +41,7 @@ MAX_EVENTS: Final = 50_000
 _SHORTEST_SPAN: Final = timedelta(days=1)
 _XML: Final = {"Content-Type": "application/xml; charset=utf-8"}
 _MULTISTATUS: Final = 207
+_STATE_CHARS: Final = 500
 _TOO_MUCH: Final = frozenset({413, 504, INSUFFICIENT_STORAGE})
 _ABOUT: Final = propfind(
     "d:resourcetype",
@@ -133,7 +134,7 @@ class CalDav(CalendarOverHttp):
 
     def _found(self, url: httpx.URL, about: Resource) -> _Found:
         state = about.text(f"{SERVER}getctag") or about.text(f"{DAV}sync-token")
-        return _Found(url, about.text(f"{DAV}displayname") or url.path, state[:500])
+        return _Found(url, about.text(f"{DAV}displayname") or url.path, state[:_STATE_CHARS])
 
     def _read(self, calendars: list[_Found], window: Window) -> Reading:
         """The instances of all calendars. What one calendar can't give is refused, and nothing counts as gone then."""

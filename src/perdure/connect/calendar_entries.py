@@ -160,7 +160,7 @@ def moment(value: date, zone: tzinfo) -> datetime:
         value = value.replace(tzinfo=zone)
     try:
         return value.astimezone(UTC)
-    except OverflowError:
+    except OverflowError:  # the first and last day there is: nothing lies beyond them
         return value.replace(tzinfo=UTC)
 
 

@@ -27,6 +27,7 @@ MAX_INSTANCES: Final = 1000
 
 _ANSWERS: Final = frozenset({"REPLY", "COUNTER", "DECLINECOUNTER", "REFRESH"})
 _DAY: Final = timedelta(days=1)
+_LONGEST_WINDOW: Final = timedelta(days=36_600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Window:
         """From `past` before now to `ahead` after it. Raises InvalidInput for a now without a zone."""
         if now.tzinfo is None:
             raise InvalidInput("now", now, "it has to have a time zone")
-        if past < timedelta(0) or ahead < timedelta(0) or past + ahead > timedelta(days=36_600):
+        if past < timedelta(0) or ahead < timedelta(0) or past + ahead > _LONGEST_WINDOW:
             raise InvalidInput("window", f"{past} back, {ahead} ahead", "it may be at most 100 years, and not negative")
         now = now.astimezone(UTC)
         return cls(now - past, now + ahead)

@@ -28,6 +28,7 @@ MAX_ATTENDEES: Final = 20
 """How many attendees are named; the rest is counted."""
 
 _MAX_READ_CHARS: Final = 100_000
+_STATUS_CHARS: Final = 40
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS: Final = tuple(
     "January February March April May June July August September October November December".split()  # noqa: SIM905
@@ -89,7 +90,7 @@ def digest(instance: Instance) -> str:
         _words(event.get("LOCATION"), MAX_PLACE_CHARS),
         _description(event),
         *sorted(_attendees(event)),
-        "CANCELLED" if instance.cancelled else _words(event.get("STATUS"), 40).upper(),
+        "CANCELLED" if instance.cancelled else _words(event.get("STATUS"), _STATUS_CHARS).upper(),
         str(event.get("SEQUENCE", 0)),
     ]
     return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=8).hexdigest()
@@ -100,7 +101,7 @@ def _text(instance: Instance, title: str, place: str, organizer: str) -> str:
     lines = [title or "An event without a title", f"When: {_when(instance)}"]
     if instance.cancelled:
         lines.insert(0, "Cancelled:")
-    elif _words(event.get("STATUS"), 40).upper() == "TENTATIVE":
+    elif _words(event.get("STATUS"), _STATUS_CHARS).upper() == "TENTATIVE":
         lines.append("Status: tentative")
     if place:
         lines.append(f"Where: {place}")
@@ -194,5 +195,5 @@ def _speaker(person: str) -> str | None:
     name = truncate_bytes(person.partition(" <")[0], MAX_NAME_BYTES)
     try:
         return require_name(name, "organizer") if name else None
-    except InvalidInput:
+    except InvalidInput:  # a name in which nothing can be seen vouches for nothing
         return None

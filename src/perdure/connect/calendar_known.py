@@ -95,7 +95,7 @@ class Checkpoint:
             return False
         try:
             passed = now - datetime.fromisoformat(self._read_at)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError):  # a damaged checkpoint: read it all again
             return False
         return timedelta(0) <= passed < REREAD_AFTER
 

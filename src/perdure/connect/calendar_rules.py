@@ -93,7 +93,7 @@ def checked_rule(rule: vRecur, start: date, stop: datetime, zone: tzinfo, budget
 def _text(rule: vRecur) -> str:
     try:
         return _as_ical(rule)
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError):  # the errors to come have to name it all the same
         return str(dict(rule))
 
 
@@ -122,7 +122,7 @@ def _until(until: object, start: date, zone: tzinfo) -> date:
         until = until.replace(tzinfo=zone)
     try:
         return until.astimezone(UTC)
-    except OverflowError:
+    except OverflowError:  # the first and last day there is: nothing lies beyond them
         return until.replace(tzinfo=UTC)
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _NOT_MODIFIED: Final = 304
 _OK: Final = 200
 _NAME_DIGITS: Final = 16
+_PATH_BYTES: Final = 180  # of the 200 of a name
+_MARK_CHARS: Final = 1000
+_CHUNK: Final = 1024 * 1024
 
 
 class IcsFile(Closing):
@@ -40,7 +43,7 @@ class IcsFile(Closing):
         """
         with self._source.open() as stream:
             data = bytearray()
-            while len(data) <= MAX_CALENDAR_BYTES and (part := stream.read(1024 * 1024)):
+            while len(data) <= MAX_CALENDAR_BYTES and (part := stream.read(_CHUNK)):
                 data += part
         reading = read_instances(bytes(data), self._options.window(now), self._options.zone)
         self.notes = reading.notes
@@ -98,7 +101,7 @@ class IcsUrl(CalendarOverHttp):
         if answer.status != _OK:
             raise answer.refused("the reading of a calendar")
         state = {
-            key: value[:1000]
+            key: value[:_MARK_CHARS]
             for key, header in (("etag", "etag"), ("last_modified", "last-modified"))
             if (value := answer.headers.get(header))
         }
@@ -114,6 +117,6 @@ def name_digits(text: str) -> str:
 
 def _short(text: str) -> str:
     """The text itself when it is a name that can be stored, else its end and a digest."""
-    if text.isprintable() and len(text.encode("utf-8", "replace")) <= 180:  # noqa: PLR2004  # of the 200 of a name
+    if text.isprintable() and len(text.encode("utf-8", "replace")) <= _PATH_BYTES:
         return text
     return f"{name_digits(repr(text))}/{ascii(text[-40:])[1:-1]}"

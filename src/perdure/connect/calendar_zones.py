@@ -18,6 +18,7 @@ _OFFSET: Final = regex.compile(r"\(?(?:UTC|GMT)(?:([+-])(\d{1,2}):?(\d\d)?)?(?=$
 _YEARLY: Final = frozenset({"FREQ", "INTERVAL", "BYMONTH", "BYMONTHDAY", "BYDAY", "UNTIL", "COUNT", "WKST"})
 _MAX_OBSERVANCE_LINES: Final = 5000
 _MAX_NOTES: Final = 20
+_MAX_PATH: Final = 8
 
 
 class Zones:
@@ -27,7 +28,6 @@ class Zones:
         """`default` is the zone of times written without one, unless the calendar names its own (X-WR-TIMEZONE)."""
         self._calendar, self._notes = calendar, notes
         self._found: dict[str, tzinfo] = {}
-        self._default = default
         self.floating = (self._named(calendar.zone) if calendar.zone else None) or default
 
     def find(self, tzid: str) -> tzinfo:
@@ -50,7 +50,7 @@ class Zones:
         if found is not None:
             return found
         parts = name.split("/")  # /freeassociation.sourceforge.net/America/Argentina/Ushuaia
-        for first in range(1, min(len(parts), 8)):
+        for first in range(1, min(len(parts), _MAX_PATH)):
             if (found := _iana("/".join(parts[first:]))) is not None:
                 return found
         return _offset(name)

@@ -29,6 +29,8 @@ _MAX_PEOPLE: Final = 10
 _MAX_TITLE_CHARS: Final = 300
 _MAX_FACT_BYTES: Final = 300
 _SPEAKER_BYTES: Final = 200
+_MARK_CHARS: Final = 60
+_ID_DIGITS: Final = 40
 _ID: Final = re.compile(r"<([^<>\s]+)>|^([^<>\s]+@[^<>\s]+)$")
 _NEEDED: Final = ("from", "date", "subject", "message-id", "to", "received")
 _HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
@@ -153,7 +155,7 @@ def _speaker(sender: Address | None) -> str | None:
     for name in (sender.address if borrowed else sender.name, sender.address):
         try:
             return require_name(truncate_bytes(name, _SPEAKER_BYTES), "speaker")
-        except InvalidInput:
+        except InvalidInput:  # nothing in it can be seen: the address may do
             continue
     return None
 
@@ -166,13 +168,13 @@ def _first_id(value: str) -> str:
     found = _ID.search(value)
     try:
         return require_key(found[1] or found[2], "message-id", MAX_EXTERNAL_ID_BYTES) if found else ""
-    except InvalidInput:
+    except InvalidInput:  # too long, or with what can't be seen in it: as good as none
         return ""
 
 
 def _digest(text: str, sent: datetime) -> str:
     """The id of a mail without one: the same words at the same moment are the same mail, wherever it is read."""
-    return "sha256-" + hashlib.sha256(f"{sent.timestamp()}\n{text}".encode()).hexdigest()[:40]
+    return "sha256-" + hashlib.sha256(f"{sent.timestamp()}\n{text}".encode()).hexdigest()[:_ID_DIGITS]
 
 
 def _list_id(headers: Headers) -> str:
@@ -183,10 +185,10 @@ def _list_id(headers: Headers) -> str:
 
 def _automated(headers: Headers) -> str:
     """What marks a mail as not written by hand to its reader, in the words of its header; empty if nothing does."""
-    value = headers.text("auto-submitted", 60).casefold()
+    value = headers.text("auto-submitted", _MARK_CHARS).casefold()
     if value and value != "no":
         return value
-    precedence = headers.text("precedence", 60).casefold()
+    precedence = headers.text("precedence", _MARK_CHARS).casefold()
     if precedence in _BULK:
         return f"precedence {precedence}"
     return "list-unsubscribe" if "list-unsubscribe" in headers else ""

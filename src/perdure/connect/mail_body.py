@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import email.message
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,8 +13,11 @@ from perdure.text import has_letter_or_digit, truncate_chars
 
 MAX_PARTS: Final = 200
 MAX_ATTACHMENTS: Final = 20
-MAX_BODY_CHARS: Final = 60_000
+MAX_PLAIN_CHARS: Final = 60_000
 """What is looked at of a plain part, before quotations and signature are cut."""
+
+_DAMAGED: Final = (ValueError, TypeError, LookupError, AttributeError)
+"""What the library raises on header lines and encodings that nobody should write: they are read as if absent."""
 
 _MAX_DEPTH: Final = 30
 _MAX_NAME_CHARS: Final = 100
@@ -87,7 +89,7 @@ def _best(parts: list[email.message.Message], body: Body, depth: int) -> str:
 def _kind(part: email.message.Message) -> str:
     try:
         return part.get_content_type()
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except _DAMAGED:
         return "text/plain"
 
 
@@ -117,7 +119,7 @@ def _attach(part: email.message.Message, kind: str, body: Body) -> None:
 def _file_name(part: email.message.Message) -> str:
     try:
         name = part.get_filename("")
-    except (ValueError, TypeError, LookupError, AttributeError, UnicodeError):
+    except _DAMAGED:
         return ""
     name = on_one_line(decoded_words(str(name)))
     return truncate_chars(name.replace("\\", "/").rpartition("/")[2], _MAX_NAME_CHARS)
@@ -132,10 +134,10 @@ def _size(part: email.message.Message) -> int:
 
 
 def _plain(part: email.message.Message) -> str:
-    text = decoded(_bytes(part)[: 4 * MAX_BODY_CHARS], _charset(part))
+    text = decoded(_bytes(part)[: 4 * MAX_PLAIN_CHARS], _charset(part))
     if _flowed(part):
         text = _unflowed(text)
-    return visible(text[:MAX_BODY_CHARS])
+    return visible(text[:MAX_PLAIN_CHARS])
 
 
 def _html(part: email.message.Message) -> str:
@@ -145,7 +147,7 @@ def _html(part: email.message.Message) -> str:
 def _charset(part: email.message.Message) -> str | None:
     try:
         charset = part.get_param("charset")
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except _DAMAGED:
         return None
     if isinstance(charset, tuple):
         charset = charset[2]
@@ -155,7 +157,7 @@ def _charset(part: email.message.Message) -> str | None:
 def _bytes(part: email.message.Message) -> bytes:
     try:
         data = part.get_payload(decode=True)
-    except (ValueError, TypeError, LookupError, AttributeError, binascii.Error):
+    except _DAMAGED:
         data = None
     if isinstance(data, bytes):
         return data
@@ -173,7 +175,7 @@ def _payload(part: email.message.Message) -> str:
 def _flowed(part: email.message.Message) -> bool:
     try:
         return str(part.get_param("format") or "").strip().lower() == "flowed"
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except _DAMAGED:
         return False
 
 

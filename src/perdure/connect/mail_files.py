@@ -24,6 +24,8 @@ BATCH_ITEMS: Final = 100
 _LINE_BYTES: Final = 64 * 1024
 _SKIP_BYTES: Final = 1024 * 1024
 _SIGNS: Final = 2
+_NAME_DIGITS: Final = 12
+_CHECKPOINT_DIGITS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +209,12 @@ def short_name(name: str) -> str:
     name = on_one_line(name)
     if len(name.encode()) <= MAX_NAME_BYTES:
         return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:12]
-    return f"{truncate_bytes(name, MAX_NAME_BYTES - 13)}-{digest}"
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_NAME_DIGITS]
+    return f"{truncate_bytes(name, MAX_NAME_BYTES - _NAME_DIGITS - 1)}-{digest}"
 
 
 def _digest(letter: _Letter) -> str:
-    return hashlib.sha256(letter.head + letter.data).hexdigest()[:32]
+    return hashlib.sha256(letter.head + letter.data).hexdigest()[:_CHECKPOINT_DIGITS]
 
 
 def _checkpoint(letter: _Letter) -> dict[str, object]:

@@ -26,6 +26,8 @@ _ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"@]{1,200}@[^\s<>()\[\],;:\"@]{1,
 _COMMENT: Final = re.compile(r"\(([^()]{0,200})\)")
 _ZONE_NAME: Final = re.compile(r"\(([A-Za-z0-9 +:.-]{0,60})\)?\s*$")
 _AHEAD: Final = timedelta(days=1)
+_NAME_CHARS: Final = 100
+_DATE_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ def _address(piece: str) -> Address | None:
     address = on_one_line(decoded_words(address)).lower() if address else ""
     if not name and not address:
         return None
-    return Address(truncate_chars(name, 100), address)
+    return Address(truncate_chars(name, _NAME_CHARS), address)
 
 
 def sent_at(headers: Headers, received_at: datetime | None) -> tuple[datetime, str] | None:
@@ -170,7 +172,7 @@ def sent_at(headers: Headers, received_at: datetime | None) -> tuple[datetime, s
     relays = (moment_in(value.rpartition(";")[2]) for value in headers.all("received"))
     relayed = next((moment for moment in relays if moment is not None), None)
     arrived = received_at or relayed
-    written = moment_in(headers.text("date", 100))
+    written = moment_in(headers.text("date", _DATE_CHARS))
     if written is not None and (arrived is None or written <= arrived + _AHEAD):
         return written, "date"
     if relayed is not None and (received_at is None or relayed <= received_at + _AHEAD):
@@ -180,19 +182,19 @@ def sent_at(headers: Headers, received_at: datetime | None) -> tuple[datetime, s
 
 def moment_in(value: str) -> datetime | None:
     """The moment that a date of a mail names, with its zone (UTC where it has none); None if it names none."""
-    value = _ZONE_NAME.sub("", value[:100]).strip()
+    value = _ZONE_NAME.sub("", value[:_DATE_CHARS]).strip()
     if not value:
         return None
     try:
         moment: datetime | None = parsedate_to_datetime(value)
-    except (ValueError, TypeError, OverflowError, IndexError):
+    except (ValueError, TypeError, OverflowError, IndexError):  # not as mails write it
         moment = _iso(value)
     if moment is None:
         return None
     try:
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
         year = moment.astimezone(UTC).year
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError):  # at the first and last day there is, or a zone of more than a day
         return None
     return moment if FIRST_YEAR <= year <= LAST_YEAR else None
 

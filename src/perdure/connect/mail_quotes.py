@@ -14,6 +14,8 @@ from perdure.connect.mail_words import CLOSINGS, DEVICES, FORWARDS, LABELS, ORIG
 from perdure.text import has_letter_or_digit
 
 _LEAST_LABELS: Final = 3
+_HEADER_BLOCK_LINES: Final = 12
+_HEADER_CHARS: Final = 200
 _HEAD_LINES: Final = 3  # lines over which mailers wrap "On … Ann wrote:"
 _HEAD_CHARS: Final = 320
 _SIGNATURE_LINES: Final = 12
@@ -121,13 +123,13 @@ def _is_header_block(lines: list[_Line], start: int) -> bool:
     """At least three header lines of another mail, its sender among them, with no more than an empty line between."""
     found: set[str] = set()
     gap = 0
-    for line in lines[start : start + 12]:
+    for line in lines[start : start + _HEADER_BLOCK_LINES]:
         if line.empty:
             gap += 1
             if gap > 1:
                 break
             continue
-        named = _NAMED.fullmatch(line.text[:200])
+        named = _NAMED.fullmatch(line.text[:_HEADER_CHARS])
         label = LABELS.get(named[1].strip().casefold()) if named else None
         if label is None:
             if not found or gap:

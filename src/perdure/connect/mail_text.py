@@ -65,7 +65,7 @@ def decoded(data: bytes, charset: str | None) -> str:
             return data.decode("utf-8" if declared_utf8 and _mostly_utf8(data) else "cp1252", "replace")
     try:
         return data.decode(_AS_MEANT.get(codec.name, codec.name), "replace")
-    except (UnicodeError, LookupError, ValueError):
+    except (UnicodeError, LookupError, ValueError):  # some codecs fail whatever they are told to replace
         return data.decode("utf-8", "replace")
 
 

@@ -53,7 +53,7 @@ def _objects(text: str) -> list[str]:
             break
         try:
             _, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # no object begins here
             end = start + 1
         else:
             found.append(text[start:end])

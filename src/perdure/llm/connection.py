@@ -98,7 +98,7 @@ class Connection:
             raise Dropped(f"closed the connection without an answer ({type(error).__name__})") from None
         try:
             return Peek(response.status_code, response.json())
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # no JSON, which tells as much about a server
             return Peek(response.status_code, None)
 
     async def close(self) -> None:

@@ -22,6 +22,9 @@ ROOM_FOR_THOUGHT: Final = 4096
 """Tokens added where thinking could only be made short: it counts towards the limit."""
 
 _OPENAI_HOST: Final = "api.openai.com"
+_OK: Final = 200
+_PASSING: Final = frozenset({401, 403, 408, 429})
+_SERVER_ERRORS: Final = 500
 
 
 class Dialect(StrEnum):
@@ -105,10 +108,10 @@ async def detect(base: str, get: Callable[[str], Awaitable[Peek]]) -> Sighting:
     ):
         peek = await get(root + path)
         seen.append(peek)
-        if peek.status == 200 and isinstance(peek.document, dict) and key in peek.document:  # noqa: PLR2004
+        if peek.status == _OK and isinstance(peek.document, dict) and key in peek.document:
             return Sighting(dialect, models, certain=True, status=listed.status)
     # A server that is still loading, or that wants another key, may show more later.
-    passing = any(peek.status in (401, 403, 408, 429) or peek.status >= 500 for peek in seen)  # noqa: PLR2004
+    passing = any(peek.status in _PASSING or peek.status >= _SERVER_ERRORS for peek in seen)
     return Sighting(Dialect.OPENAI, models, certain=not passing, status=listed.status)
 
 

@@ -194,7 +194,7 @@ class Models:
         return await self._first_available(site, ledger, live=False, deadline_s=deadline_s, answered=answered)
 
     async def roles(self) -> tuple[RoleState, ...]:
-        """Both roles as they are now; looks at the servers for at most 3 s and raises nothing."""
+        """Both roles as they are now; looks at the servers for at most `LOOK_S` and raises nothing."""
         looked = {id(endpoint): endpoint for endpoint in self._endpoints.values()}
         problems = dict(zip(looked, await asyncio.gather(*map(_look, looked.values())), strict=True))
         return tuple(self._state(role, problems) for role in Role)

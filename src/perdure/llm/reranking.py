@@ -31,6 +31,7 @@ PATIENCE: Final = 0.9
 MOST_BYTES: Final = 1_000_000
 _ROUTES: Final = ("/rerank", "/reranking")
 _OK: Final = 200
+_KEPT_BYTES: Final = 2000
 
 
 class RerankEndpoint:
@@ -153,6 +154,6 @@ def _read(answer: bytes, count: int) -> list[float]:
     if len(ordered) != count or not all(map(isfinite, ordered)):
         raise ModelFailed(
             f"The reranker did not give a score to each of {count} texts.",
-            answer=answer[:2000].decode("utf-8", "replace"),
+            answer=answer[:_KEPT_BYTES].decode("utf-8", "replace"),
         )
     return ordered
