@@ -67,8 +67,8 @@ class DrainReport:
     """What one drain did.
 
     `done` are exchanges, mails, events, texts and archives worked off, `failed` went to failed_operations, `waiting`
-    back off or are leased. `followed_up` are questions about stored memories (quality, transition) that were settled.
-    `outcomes` counts what became of it all, by status (`stored`, `merged`, `superseded`, `nothing`).
+    back off or are leased. `followed_up` are questions about stored memories (quality, contradiction, transition) that
+    were settled. `outcomes` counts what became of it all, by status (`stored`, `merged`, `superseded`, `nothing`).
     """
 
     done: int

@@ -1,4 +1,4 @@
-"""What is asked about a memory once it is stored: how good it is, what it outdates, what an upheaval means.
+"""Asked about a memory once it is stored: how good it is, what an upheaval means; saved.py asks what it outdates.
 
 Each is a row of its own queue, committed together with the memory, so that nothing of it is lost with a process. When
 its turn comes the memory may have been changed, outdated or erased: then there is nothing left to ask.

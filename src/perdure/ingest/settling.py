@@ -1,6 +1,7 @@
 """How work leaves its queue: done, given back, or given up; each in one transaction.
 
-What models were asked is recorded with it, whatever came of it.
+What models were asked is recorded with it, whatever came of it; a drain that is cancelled, or loses its
+database, leaves that uncounted.
 """
 
 from __future__ import annotations

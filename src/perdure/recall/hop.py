@@ -42,8 +42,8 @@ async def hop(
     """At most 3 memories that share an entity with the best hits, judged 0.8 times as near as what led to them.
 
     `found` is in order and without repeats; `seen` are the ids of all that was found. Audience and filters are those of
-    the search. Names that the question has itself lead nowhere: it found theirs. Nor
-    do those that many of the space's `memories` carry.
+    the search. Names that the question has itself lead nowhere: it found theirs. Nor do those that many of the space's
+    `memories` carry.
     """
     leads = _leads(asked, found)
     sharers = await sharing(

@@ -36,6 +36,7 @@ EMBEDDED: Final = 64
 DAY_S: Final = 86_400.0
 _OCCURRENCES: Final = {1: 1.0, 2: 1.25, 3: 1.361}
 _MANY_OCCURRENCES: Final = 1.5
+"""What a word counts by how often it occurs: the numbers of `ranking_sql.POSTING_TS_RANK`."""
 
 Vector = npt.NDArray[np.float32]
 

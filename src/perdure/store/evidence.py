@@ -91,9 +91,7 @@ async def last_observed(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, d
     return {row["memory_id"]: row["observed_at"] for row in await tx.fetch_all(LAST_OBSERVED, {"ids": list(ids)})}
 
 
-async def verbatim_exchanges(
-    tx: SpaceTransaction, made_by: str, limit: int, *, space: str = ""
-) -> list[VerbatimExchange]:
+async def verbatim_exchanges(tx: SpaceTransaction, made_by: str, limit: int, *, space: str) -> list[VerbatimExchange]:
     """The oldest that were kept as they were said, live, and are not in the queue again; whole ones."""
     params = {"made_by": made_by, "limit": limit, "kinds": list(JUDGED_KINDS)}
     found = await tx.fetch_all(FIND_VERBATIM, params)

@@ -95,12 +95,6 @@ READ_EVIDENCE: Final = """
     FROM memory_evidence WHERE space_id = %(space_id)s AND memory_id = %(id)s ORDER BY observed_at NULLS LAST, id
 """
 
-FIND_BY_EVIDENCE: Final = """
-    SELECT memory_id, external_id
-    FROM memory_evidence
-    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND external_id IS NOT NULL
-"""
-
 READ_MEMORIES: Final = """
     SELECT m.id, m.summary, m.search_text, m.tags, m.entities, m.source, m.trust, m.speaker, m.conversation_id,
            m.language, m.metadata, m.chunk_of, m.chunk_no, m.related_ids, m.superseded_reason,
@@ -290,14 +284,6 @@ async def add_evidence(tx: SpaceTransaction, evidence: Sequence[tuple[int, Evide
 
 async def read_evidence(tx: SpaceTransaction, memory_id: int) -> list[Evidence]:
     return [Evidence(**row) for row in await tx.fetch_all(READ_EVIDENCE, {"id": memory_id})]
-
-
-async def external_ids(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, list[str]]:
-    """The sources' own ids that these memories rest on."""
-    found: dict[int, list[str]] = {}
-    for row in await tx.fetch_all(FIND_BY_EVIDENCE, {"ids": list(ids)}):
-        found.setdefault(row["memory_id"], []).append(row["external_id"])
-    return found
 
 
 async def read_rows(tx: SpaceTransaction, space: str, ids: Sequence[int]) -> dict[int, MemoryRow]:
