@@ -24,7 +24,11 @@ from perdure.text import require_text
 from perdure.types import Evidence, MemoryType, Nothing, Outcome, Recall, SearchResult, StoredMemory, Trust, WhyNot
 
 T = TypeVar("T")
+MAX_RECALLED = 20
+MAX_FOUND = 100
+MAX_PAGE = 1000
 MAX_HISTORY = 1000
+"""Messages of a conversation that are looked at, the latest."""
 MAX_DEADLINE_S = 60
 MAX_SEARCH_DEADLINE_S = 300
 
@@ -62,7 +66,7 @@ class Space(SpaceIntake):
         """
         text = require_text(message, "message")
         settings = self._resources.settings
-        most = settings.recall_limit if limit is None else door.require_number(limit, "limit", 1, 20)
+        most = settings.recall_limit if limit is None else door.require_number(limit, "limit", 1, MAX_RECALLED)
         seconds = (
             settings.recall_deadline_s
             if deadline_s is None
@@ -240,7 +244,11 @@ class Space(SpaceIntake):
             InvalidInput, FamilyMismatch. DatabaseUnavailable: it did not answer in time.
         """
         text = require_text(query, "query")
-        most = self._resources.settings.search_limit if limit is None else door.require_number(limit, "limit", 1, 100)
+        most = (
+            self._resources.settings.search_limit
+            if limit is None
+            else door.require_number(limit, "limit", 1, MAX_FOUND)
+        )
         ranking = recall.require_profile(profile)
         every = door.require_flag(exact, "exact")
         alone = door.require_flag(plain, "plain")
@@ -290,7 +298,7 @@ class Space(SpaceIntake):
         settings = self._resources.settings
         most = settings.search_limit if a_search else settings.recall_limit
         if limit is not None:
-            most = door.require_number(limit, "limit", 1, 100 if a_search else 20)
+            most = door.require_number(limit, "limit", 1, MAX_FOUND if a_search else MAX_RECALLED)
         earlier = recall.read_history(door.require_list(history, "history")[-MAX_HISTORY:])
         space = await self._memory.find_space(self.name)
         chosen = door.require_filters(space.time_zone if space else "UTC", **filters)
@@ -341,7 +349,7 @@ class Space(SpaceIntake):
         **filters: Unpack[FilterArguments],
     ) -> tuple[StoredMemory, ...]:
         """Memories by source_date, newest first, 1..1000 a page; `before` is the last memory of the page before."""
-        most = door.require_number(limit, "limit", 1, 1000)
+        most = door.require_number(limit, "limit", 1, MAX_PAGE)
         tombstones = door.require_flag(superseded, "superseded")
         if before is not None and not isinstance(before, StoredMemory):
             raise InvalidInput("before", before, "it has to be the last memory of the page before")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MAX_DRAIN_S = 86_400
 DRAIN_POLL_S = 0.2
+MAX_DAYS = 366
+MAX_FAILED_LISTED = 10_000
 
 
 class SpaceQueue:
@@ -98,7 +100,7 @@ class SpaceQueue:
 
     async def usage(self, *, days: int = 7) -> tuple[UsageRow, ...]:
         """What language models were asked in the last 1..366 days (UTC): by day, call site and model, newest first."""
-        most = door.require_number(days, "days", 1, 366)
+        most = door.require_number(days, "days", 1, MAX_DAYS)
         space = await self._memory.find_space(self.name)
         if space is None:
             return ()
@@ -114,7 +116,7 @@ class SpaceQueue:
         What was said is not in them; `failed_context` has it. A handle of an audience sees, replays and drops its own
         and those of the whole space; a handle of the whole space, which an operator holds, all of them.
         """
-        most = door.require_number(limit, "limit", 1, 10_000)
+        most = door.require_number(limit, "limit", 1, MAX_FAILED_LISTED)
         space = await self._memory.find_space(self.name)
         if space is None:
             return ()

@@ -14,6 +14,7 @@ from perdure.ingest.drafts import Draft, excerpt_of
 from perdure.llm import Prompt, render
 from perdure.llm.schemas import TriageVerdict
 from perdure.rules.attribution import is_memory_tool, is_read_tool, reads_outside, vouched_by
+from perdure.store.memories import USUAL_SALIENCE
 from perdure.store.queue import QueuedWork
 from perdure.text import ASSISTANT, has_letter_or_digit, is_question, query_terms, terms, truncate_bytes, truncate_chars
 from perdure.types import Evidence, MemoryType, StoredMemory, Trust
@@ -168,7 +169,7 @@ def item_draft(
     text: str,
     *,
     made_by: str,
-    salience: float = 5.0,
+    salience: float = USUAL_SALIENCE,
     tags: tuple[str, ...] = (),
     language: str | None = None,
 ) -> Draft:

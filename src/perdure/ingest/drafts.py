@@ -12,7 +12,7 @@ from datetime import datetime
 
 from perdure.embedding import Embedder, Matrix
 from perdure.ingest.keys import entity_keys_of, extra_terms, facets_of, named_speaker
-from perdure.store.memories import EXCERPT_CHARS, NewMemory, NewText
+from perdure.store.memories import EXCERPT_CHARS, USUAL_SALIENCE, NewMemory, NewText
 from perdure.store.postings import Postings
 from perdure.text import analyse, chunks, fold, is_question, truncate_chars
 from perdure.types import Evidence, MemoryType, StoredMemory, Trust
@@ -29,7 +29,7 @@ class Draft:
     trust: Trust
     source_date: datetime
     memory_type: MemoryType = MemoryType.GENERAL
-    salience: float = 5.0
+    salience: float = USUAL_SALIENCE
     tags: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     speaker: str | None = None

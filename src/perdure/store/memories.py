@@ -19,6 +19,9 @@ from perdure.store.postings import Postings, insert_postings
 from perdure.store.sketches import signature, sketches
 from perdure.types import Evidence, MemoryType, StoredMemory, Trust
 
+USUAL_SALIENCE: Final = 5.0
+"""What a memory weighs, 1..10, of which nobody said otherwise."""
+
 EXCERPT_CHARS: Final = 500
 """The most code points of an excerpt that are kept with evidence; the table says so, too."""
 
@@ -156,7 +159,7 @@ class NewMemory:
     trust: Trust
     source_date: datetime
     memory_type: MemoryType = MemoryType.GENERAL
-    salience: float = 5.0
+    salience: float = USUAL_SALIENCE
     confidence: float = 1.0
     tags: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
