@@ -14,6 +14,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, Validation
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from perdure.errors import ConfigurationError, shown
+from perdure.rules.worth_saving import SaveThresholds
 
 PREFIX = "PERDURE_"
 
@@ -26,6 +27,9 @@ def _none(value: object) -> object:
 
 Budget = Annotated[int | None, Field(ge=0), BeforeValidator(_none)]
 """A daily limit; `none` is no limit."""
+
+
+Salience = Annotated[float, Field(ge=1, le=10)]
 
 
 class Settings(BaseSettings):
@@ -86,6 +90,19 @@ class Settings(BaseSettings):
     )
     """Bytes of UTF-8 per memory (mission: 1200)."""
 
+    grounded_salience: Salience = 3
+    """Least salience at which an exchange is saved that a tool bears out (mission: 3)."""
+    parametric_salience: Salience = 5
+    """The same for what the model said by itself (mission: 5)."""
+    item_salience: Salience = 1
+    """The same for mails and events (mission: 1)."""
+    distilled_salience: Salience = 5
+    """The same for facts of an archive (mission: 5)."""
+    archive_salience: Salience = 3
+    """What the text of an archive weighs that nobody could distil (mission: 3)."""
+    contradiction_candidates: int = Field(default=3, ge=1, le=20)
+    """Nearest memories that a new one is compared with (mission: 3)."""
+
     ranking_profile: Literal["default", "seed"] = "default"
     """`seed` is the mission's formula to the letter; `default` was chosen by measurement (docs/evaluation.md)."""
     relevance_gate: bool = True
@@ -107,6 +124,11 @@ class Settings(BaseSettings):
     max_attempts: int = Field(default=3, ge=1, le=20)
     """Failed attempts before an exchange moves to failed_operations (mission: 3)."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
+
+    @property
+    def save_thresholds(self) -> SaveThresholds:
+        """From which salience on each domain saves."""
+        return SaveThresholds(self.grounded_salience, self.parametric_salience, self.item_salience)
 
 
 def load_settings(**overrides: Any) -> Settings:

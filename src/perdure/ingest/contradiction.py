@@ -31,8 +31,6 @@ from perdure.store.spaces import SpaceRow
 from perdure.text import entity_key, entity_keys
 from perdure.types import Trust
 
-NEAREST: Final = 3
-"""Candidates by nearness (mission: 3)."""
 SHARING: Final = 3
 """Candidates that share an entity, besides."""
 CONTRADICTION_DISTANCE: Final = 0.3
@@ -159,6 +157,7 @@ class Judge:
         ids: set[int] = set()
         if self.resources.models.can("contradiction"):
             below = contradiction_distance(await calibration_of(tx, self.resources, self.space))
+            most = self.resources.settings.contradiction_candidates
             nearest: dict[int, float] = {}
             for vector in subject.vectors:
                 for near in await nearest_live(
@@ -167,11 +166,11 @@ class Judge:
                     vector,
                     audience=subject.audience,
                     below=below,
-                    limit=NEAREST,
+                    limit=most,
                     excluding=self.excluding,
                 ):
                     nearest[near.memory_id] = min(near.distance, nearest.get(near.memory_id, near.distance))
-            ids.update(sorted(nearest, key=nearest.__getitem__)[:NEAREST])
+            ids.update(sorted(nearest, key=nearest.__getitem__)[:most])
             excluding = [*self.excluding, *ids]
             ids.update(
                 await sharing_entities(

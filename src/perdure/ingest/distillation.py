@@ -28,10 +28,6 @@ from perdure.types import Evidence, Trust
 ARCHIVE: Final = "conversation_archive"
 PIECE_BYTES: Final = 6000
 """Bytes of UTF-8 that the subagent reads at once; what is longer is asked about in pieces."""
-LEAST: Final = 5
-"""Salience below which a fact is not kept (mission: 5)."""
-RAW_SALIENCE: Final = 3.0
-"""Salience of what is kept undistilled (mission: 3)."""
 RAW: Final = "archive-1"
 
 
@@ -45,18 +41,18 @@ async def handle_archive(resources: Resources, space: SpaceRow, work: QueuedWork
     if resources.models.can("distillation"):
         drafts = await _distilled(resources, work, messages, ledger)
     else:
-        drafts = [_raw(work, message) for message in messages]
+        drafts = [_raw(work, message, resources.settings.archive_salience) for message in messages]
     return await keep_all(resources, space, drafts, if_none="no lasting fact in the archive")
 
 
-def _raw(work: QueuedWork, message: ArchivedMessage) -> Draft:
+def _raw(work: QueuedWork, message: ArchivedMessage, salience: float) -> Draft:
     at = message.at or work.occurred_at
     return Draft(
         text=message.text,
         source=ARCHIVE,
         trust=Trust.USER if message.role == USER else Trust.ASSISTANT,
         source_date=at,
-        salience=RAW_SALIENCE,
+        salience=salience,
         tags=(ARCHIVE,),
         speaker=message.speaker,
         audience=work.audience,
@@ -69,6 +65,7 @@ def _raw(work: QueuedWork, message: ArchivedMessage) -> Draft:
 async def _distilled(
     resources: Resources, work: QueuedWork, messages: Sequence[ArchivedMessage], ledger: Ledger
 ) -> list[Draft]:
+    least = resources.settings.distilled_salience
     pieces = list(_pieces(work, messages))
     answers: list[Answer[DistilledFacts]] = await together(
         *(
@@ -84,7 +81,7 @@ async def _distilled(
     drafts: dict[str, Draft] = {}
     for piece, answer in zip(pieces, answers, strict=True):
         for fact in answer.value.facts:
-            if fact.salience >= LEAST and has_letter_or_digit(fact.text):
+            if fact.salience >= least and has_letter_or_digit(fact.text):
                 drafts.setdefault(fold(fact.text), _masked(_fact(work, piece, fact, answer.made_by)))
     return list(drafts.values())
 

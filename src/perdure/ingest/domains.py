@@ -14,6 +14,7 @@ from perdure.ingest.drafts import Draft, excerpt_of
 from perdure.llm import Prompt, render
 from perdure.llm.schemas import TriageVerdict
 from perdure.rules.attribution import is_memory_tool, is_read_tool, reads_outside, vouched_by
+from perdure.rules.worth_saving import SaveThresholds, saves_exchange, saves_item
 from perdure.store.memories import USUAL_SALIENCE
 from perdure.store.queue import QueuedWork
 from perdure.text import ASSISTANT, has_letter_or_digit, is_question, query_terms, terms, truncate_bytes, truncate_chars
@@ -23,12 +24,6 @@ TRIAGE_BYTES: Final = 8000
 """Bytes of UTF-8 that a judge reads of one exchange, mail or event (mission: 8000)."""
 REPLY_CHARS: Final = 800
 """Characters of the reply that a judge reads (mission: 800)."""
-GROUNDED: Final = 3
-"""Least salience of an exchange in which something was looked up (mission: 3)."""
-PARAMETRIC: Final = 5
-"""Least salience of an exchange in which nothing was looked up (mission: 5)."""
-ITEM: Final = 1
-"""Least salience of a mail or an event (mission: 1)."""
 
 # A summary speaks of "the user"; that the words of a tool do so too proves nothing.
 _ROLES: Final = """
@@ -54,11 +49,12 @@ class Material:
 class Domain:
     """One kind of what is triaged.
 
-    `read` takes the row and the memories that were in the prompt; `should_save` takes the verdict and `grounded`.
+    `read` takes the row and the memories that were in the prompt; `should_save` takes the verdict, the
+    thresholds of the settings, and `grounded`.
     """
 
     read: Callable[[QueuedWork, Sequence[StoredMemory]], Material]
-    should_save: Callable[[TriageVerdict, bool], bool]
+    should_save: Callable[[TriageVerdict, SaveThresholds, bool], bool]
 
 
 def observed(work: QueuedWork) -> datetime:
@@ -202,12 +198,12 @@ def distinctive_terms(summary: str, speaker: str | None) -> set[str]:
     return {term for term in query_terms(summary) if not term.startswith("@")} - common
 
 
-def _save_conversation(verdict: TriageVerdict, grounded: bool) -> bool:
-    return verdict.salience >= (GROUNDED if grounded else PARAMETRIC)
+def _save_conversation(verdict: TriageVerdict, thresholds: SaveThresholds, grounded: bool) -> bool:
+    return saves_exchange(verdict.salience, thresholds, grounded=grounded)
 
 
-def _save_item(verdict: TriageVerdict, _: bool) -> bool:
-    return verdict.save and verdict.salience >= ITEM
+def _save_item(verdict: TriageVerdict, thresholds: SaveThresholds, _: bool) -> bool:
+    return saves_item(verdict.salience, thresholds, save=verdict.save)
 
 
 DOMAINS: Final[Mapping[str, Domain]] = {

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Final
 
 from perdure.embedding import Calibration
-from perdure.ingest.contradiction import NEAREST, contradiction_distance, said_by
+from perdure.ingest.contradiction import contradiction_distance, said_by
 from perdure.ingest.drafts import Draft, excerpt_of, prepare
 from perdure.ingest.saving import MEMORY, masked_labels
 from perdure.ingest.work import Ready
@@ -51,7 +51,8 @@ async def handle_quality(resources: Resources, space: SpaceRow, work: QueuedWork
     """
     if not resources.models.can("quality"):
         return Ready.nothing(NOTHING_LEFT)
-    rows, similar = await _with_near(resources, space, work, contradiction_distance, limit=NEAREST)
+    most = resources.settings.contradiction_candidates
+    rows, similar = await _with_near(resources, space, work, contradiction_distance, limit=most)
     if not rows:
         return Ready.nothing(NOTHING_LEFT)
     prompt = render(

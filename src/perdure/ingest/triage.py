@@ -58,7 +58,7 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
     answer = await _judge(resources, space, work, material, ledger)
     verdict = _masked(answer.value)
     # Of an event that was worth keeping, what became of it is worth keeping too.
-    if not domain.should_save(verdict, material.grounded) and not kept_before:
+    if not domain.should_save(verdict, resources.settings.save_thresholds, material.grounded) and not kept_before:
         why = f"salience {verdict.salience}" + ("" if verdict.save else ", not worth saving")
         return _nothing(space, work, why, verdict.salience, answer.made_by)
     if not has_letter_or_digit(verdict.summary):
