@@ -220,7 +220,9 @@ async def test_empty_counts_are_found_by_the_whole_primary_key(memory: Memory, s
     assert found is not None
 
     async def explain(tx: SpaceTransaction) -> str:
-        await tx.execute("SET LOCAL enable_seqscan = off")
+        # What the planner takes for a few rows depends on what other tests left; in a large table it has no choice.
+        for way in ("seqscan", "hashjoin", "mergejoin", "bitmapscan"):
+            await tx.execute(f"SET LOCAL enable_{way} = off")
         plan = await tx.fetch_all(f"EXPLAIN {DROP_EMPTY_COUNTS}", {"kinds": ["term"], "keys": ["boiler"]})
         return "\n".join(row["QUERY PLAN"] for row in plan)
 
