@@ -56,6 +56,17 @@ async def erase(tx: SpaceTransaction, rows: Sequence[MemoryRow], postings: Seque
     """
     ids = [row.memory.id for row in rows]
     await delete_postings(tx, postings)
+    await clear_pointers(tx, rows)
+    named = [str(memory_id) for memory_id in ids]
+    for statement in (FORGET_FOLLOWUPS, FORGET_REPLACING, FORGET_FAILED):
+        await tx.execute(statement, {"named": named})
+    await tx.execute(DELETE_HISTORY, {"ids": ids})
+    await tx.execute(DELETE_MEMORIES, {"ids": ids})
+
+
+async def clear_pointers(tx: SpaceTransaction, rows: Sequence[MemoryRow]) -> None:
+    """Lets no other memory name these rows any more, so that they can go. Needs the space's lock."""
+    ids = [row.memory.id for row in rows]
     await tx.execute(CLEAR_SUPERSEDED_BY, {"ids": ids})
     partners = sorted({partner for row in rows for partner in row.memory.related_ids} - set(ids))
     for partner in (await read_rows(tx, "", partners)).values():
@@ -65,8 +76,3 @@ async def erase(tx: SpaceTransaction, rows: Sequence[MemoryRow], postings: Seque
         kept = [other for other in flagged["conflicts_with"] if other not in ids]
         if len(kept) < len(flagged["conflicts_with"]):
             await tx.execute(SET_CONFLICTS, {"id": flagged["id"], "conflicts_with": kept})
-    named = [str(memory_id) for memory_id in ids]
-    for statement in (FORGET_FOLLOWUPS, FORGET_REPLACING, FORGET_FAILED):
-        await tx.execute(statement, {"named": named})
-    await tx.execute(DELETE_HISTORY, {"ids": ids})
-    await tx.execute(DELETE_MEMORIES, {"ids": ids})
