@@ -223,7 +223,11 @@ class Memory:
         urls = await asyncio.to_thread(self._reach_server, self._closings)
         settings = self.settings
         self._database = Database(
-            urls, self._clock, pool_size=settings.database_pool_size, prepare=settings.database_prepare
+            urls,
+            self._clock,
+            pool_size=settings.database_pool_size,
+            prepare=settings.database_prepare,
+            decays=settings.memory_decay_enabled,
         )
         await self._database.open(settings.database_timeout_s)
         await self._database.check(check_serving_role)

@@ -29,6 +29,16 @@ Budget = Annotated[int | None, Field(ge=0), BeforeValidator(_none)]
 """A daily limit; `none` is no limit."""
 
 
+def _literally(value: object) -> object:
+    if isinstance(value, str) and value.lower() not in {"true", "false"}:
+        raise ValueError("it has to be true or false")
+    return value
+
+
+OffOnlyByFalse = Annotated[bool, BeforeValidator(_literally)]
+"""On, unless it says literally `false`; nothing else is understood as one of the two."""
+
+
 Salience = Annotated[float, Field(ge=1, le=10)]
 
 
@@ -114,6 +124,13 @@ class Settings(BaseSettings):
     search_limit: int = Field(default=10, ge=1, le=100)
     search_deadline_s: float = Field(default=10.0, gt=0, le=300)
     """One deadline for all of a search, its language model included."""
+
+    boost: Literal["daily", "every"] = "daily"
+    """`every` retrieval raises salience, as the mission has it; `daily`: the first of a day does, unless useless."""
+    memory_decay_enabled: OffOnlyByFalse = Field(
+        default=True, validation_alias=AliasChoices(f"{PREFIX}MEMORY_DECAY_ENABLED", "MEMORY_DECAY_ENABLED")
+    )
+    """False: nothing loses salience or usefulness by time alone (docs/feedback.md)."""
 
     heartbeat_interval_s: float = Field(default=300.0, gt=0, le=86400)
     """The worker's tick (mission: 5 min)."""

@@ -1,6 +1,6 @@
 """Changing what is stored: history first, then the new state; erasing.py has what leaves nothing.
 
-All of it needs the space's lock (`spaces.lock_space`).
+All of it needs the space's lock (`spaces.lock_space`). What touches salience settles the decay due first (`decay.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from perdure.errors import Conflict
 from perdure.store.database import SpaceTransaction
+from perdure.store.decay import settling
 from perdure.store.memories import (
     MemoryRow,
     NewMemory,
@@ -39,10 +40,12 @@ CHANGE_MEMORY: Final = """
 """
 
 CHANGE_STATE: Final = """
-    UPDATE memory_state
-    SET salience = least(10, greatest(1, %(salience)s::real)), memory_type = %(memory_type)s, pinned = %(pinned)s,
+    UPDATE memory_state m
+    SET salience = least(10, greatest(1, coalesce(%(salience)s::real, {settled}))), decayed_at = {decayed_at},
+        usefulness_score = {settled_usefulness}, regressed_at = {regressed_at},
+        memory_type = %(memory_type)s, pinned = %(pinned)s,
         term_count = %(term_count)s, signature = %(signature)s::bit(512), is_question = %(is_question)s
-    WHERE space_id = %(space_id)s AND memory_id = %(id)s
+    WHERE m.space_id = %(space_id)s AND m.memory_id = %(id)s
 """
 
 CHANGE_TEXT_STATE: Final = """
@@ -57,12 +60,15 @@ FORGET_WHOLE_TEXT: Final = """
 """
 
 PIN: Final = """
-    UPDATE memory_state SET pinned = %(pinned)s WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s)
+    UPDATE memory_state m
+    SET pinned = %(pinned)s, salience = {settled}, decayed_at = {decayed_at},
+        usefulness_score = {settled_usefulness}, regressed_at = {regressed_at}
+    WHERE m.space_id = %(space_id)s AND m.memory_id = ANY(%(ids)s)
 """
 
 RAISE_SALIENCE: Final = """
-    UPDATE memory_state SET salience = least(10, %(salience)s::real)
-    WHERE space_id = %(space_id)s AND memory_id = %(id)s AND salience < least(10, %(salience)s::real)
+    UPDATE memory_state m SET salience = least(10, %(salience)s::real), decayed_at = {decayed_at}
+    WHERE m.space_id = %(space_id)s AND m.memory_id = %(id)s AND {settled} < least(10, %(salience)s::real)
 """
 
 SET_TAGS: Final = """
@@ -97,9 +103,10 @@ SUPERSEDE: Final = """
 """
 
 RESTORE: Final = """
-    UPDATE memory_state SET superseded_by = NULL, superseded_at = NULL
-    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND superseded_at IS NOT NULL
-    RETURNING memory_id
+    UPDATE memory_state m
+    SET superseded_by = NULL, superseded_at = NULL, salience = {settled}, decayed_at = {decayed_at}
+    WHERE m.space_id = %(space_id)s AND m.memory_id = ANY(%(ids)s) AND m.superseded_at IS NOT NULL
+    RETURNING m.memory_id
 """
 
 SET_REASON: Final = """
@@ -114,16 +121,16 @@ READ_HASHES: Final = """
 
 # The gain of 0..1 closes that share of what is missing to 10, from whatever the salience is by now.
 APPLY_QUALITY: Final = """
-    UPDATE memory_state
-    SET salience = least(10, salience + %(gain)s::double precision * (1 - salience / 10)),
+    UPDATE memory_state m
+    SET salience = least(10, {settled} + %(gain)s::double precision * (1 - {settled} / 10)), decayed_at = {decayed_at},
         confidence = %(confidence)s::real, quality_at = %(now)s
-    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND quality_at IS NULL
+    WHERE m.space_id = %(space_id)s AND m.memory_id = ANY(%(ids)s) AND m.quality_at IS NULL
 """
 
 LOWER_SALIENCE: Final = """
-    UPDATE memory_state SET salience = greatest(1, %(salience)s::real)
-    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND salience > greatest(1, %(salience)s::real)
-    RETURNING memory_id
+    UPDATE memory_state m SET salience = greatest(1, %(salience)s::real), decayed_at = {decayed_at}
+    WHERE m.space_id = %(space_id)s AND m.memory_id = ANY(%(ids)s) AND {settled} > greatest(1, %(salience)s::real)
+    RETURNING m.memory_id
 """
 
 SET_MADE_BY: Final = """
@@ -212,10 +219,10 @@ async def change(tx: SpaceTransaction, before: MemoryRow, after: NewMemory, keys
         },
     )
     await tx.execute(
-        CHANGE_STATE,
+        settling(CHANGE_STATE),
         {
             "id": memory_id,
-            "salience": after.salience,
+            "salience": None if after.salience == before.memory.salience else after.salience,
             "memory_type": after.memory_type,
             "pinned": after.pinned,
             "term_count": after.length,
@@ -243,7 +250,7 @@ async def pin(tx: SpaceTransaction, rows: Sequence[MemoryRow], changed_by: str, 
     changing = [row for row in rows if row.memory.pinned is not pinned]
     for row in changing:
         await write_history(tx, row, "pin" if pinned else "unpin", changed_by)
-    await tx.execute(PIN, {"ids": [row.memory.id for row in changing], "pinned": pinned})
+    await tx.execute(settling(PIN), {"ids": [row.memory.id for row in changing], "pinned": pinned})
 
 
 async def merge_into(tx: SpaceTransaction, rows: Sequence[MemoryRow], text: NewText) -> None:
@@ -263,7 +270,7 @@ async def merge_into(tx: SpaceTransaction, rows: Sequence[MemoryRow], text: NewT
         if added:
             await tx.execute(SET_TAGS, {"id": memory_id, "tags": [*row.memory.tags, *added]})
             await add_facets(tx, memory_id, tag_keys)
-        raised = await tx.execute(RAISE_SALIENCE, {"id": memory_id, "salience": first.salience})
+        raised = await tx.execute(settling(RAISE_SALIENCE), {"id": memory_id, "salience": first.salience})
         if added or raised:
             await write_history(tx, row, "merge", first.source)
     await add_evidence(tx, [(row.memory.id, item) for row in rows for item in first.evidence])
@@ -318,7 +325,7 @@ async def restore(tx: SpaceTransaction, rows: Sequence[MemoryRow], changed_by: s
             raise Conflict(
                 f"Memory {twin} holds the same text as {memory_id}.", hint=f"Use {twin}, or forget it first."
             )
-    changed = sorted(row["memory_id"] for row in await tx.fetch_all(RESTORE, {"ids": sorted(dead)}))
+    changed = sorted(row["memory_id"] for row in await tx.fetch_all(settling(RESTORE), {"ids": sorted(dead)}))
     await tx.execute(SET_REASON, {"ids": changed, "reason": None})
     for memory_id in changed:
         await write_history(tx, whole[memory_id], "restore", changed_by)
@@ -333,7 +340,7 @@ async def apply_quality(
     All three scores are 0..1. `salience += (specificity + uniqueness)/2 * (1 - salience/10)`: the mission's.
     """
     gain = (specificity + uniqueness) / 2
-    return await tx.execute(APPLY_QUALITY, {"ids": list(ids), "gain": gain, "confidence": confidence})
+    return await tx.execute(settling(APPLY_QUALITY), {"ids": list(ids), "gain": gain, "confidence": confidence})
 
 
 async def lower_salience(
@@ -345,7 +352,7 @@ async def lower_salience(
     """
     whole = await _whole_texts(tx, rows)
     params = {"ids": sorted(whole), "salience": salience}
-    fallen = sorted(row["memory_id"] for row in await tx.fetch_all(LOWER_SALIENCE, params))
+    fallen = sorted(row["memory_id"] for row in await tx.fetch_all(settling(LOWER_SALIENCE), params))
     await tx.execute(SET_MADE_BY, {"ids": sorted(whole), "made_by": made_by})
     for memory_id in fallen:
         await write_history(tx, whole[memory_id], "lower", changed_by)

@@ -130,19 +130,25 @@ class Transaction:
 
 
 class SpaceTransaction(Transaction):
-    """A transaction inside one space. `%(space_id)s` and `%(now)s` are bound for every statement."""
+    """A transaction inside one space. Bound for every statement are `%(space_id)s`, `%(now)s`, and `%(decays)s`.
 
-    def __init__(self, connection: Connection, now: datetime, space_id: int) -> None:
-        super().__init__(connection, now, {"space_id": space_id, "now": now})
+    The last tells whether memories decay in this installation (see `decay.py`).
+    """
+
+    def __init__(self, connection: Connection, now: datetime, space_id: int, *, decays: bool = True) -> None:
+        super().__init__(connection, now, {"space_id": space_id, "now": now, "decays": decays})
         self.space_id = space_id
 
 
 class Database:
     """The pools of the application and worker roles, and direct connections of the owner."""
 
-    def __init__(self, urls: Urls, clock: Clock, *, pool_size: int = 8, prepare: bool = True) -> None:
+    def __init__(
+        self, urls: Urls, clock: Clock, *, pool_size: int = 8, prepare: bool = True, decays: bool = True
+    ) -> None:
         self._urls = urls
         self._clock = clock
+        self._decays = decays
         self._app = _Pool(_pool(urls.app, pool_size, prepare=prepare))
         self._worker = _Pool(_pool(urls.worker, 2, prepare=prepare))
         self._writers = asyncio.Semaphore(max(1, pool_size - SPARED))
@@ -209,7 +215,7 @@ class Database:
         async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
             if row["bound"] != str(space_id):
                 raise DatabaseUnavailable("The server did not bind the space.", hint="Check the connection pooler.")
-            return await work(SpaceTransaction(connection, self._now(row), space_id))
+            return await work(SpaceTransaction(connection, self._now(row), space_id, decays=self._decays))
 
         if not writer:
             return await self._run(self._app, opening, attempt, timeout_s)
