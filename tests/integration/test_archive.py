@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import secrets
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
 from perdure import Conflict, InvalidInput, Nothing, Pending, Space
 from perdure.rules.fencing import Fenced, render_block
-from tests.doubles.chat_server import GARBAGE, ChatServer
+from tests.doubles.chat_server import GARBAGE, ChatServer, Slow
 from tests.doubles.clock import SkippingClock
+from tests.doubles.embedder import HashedEmbedder
+from tests.integration.conftest import open_memory
+
+if TYPE_CHECKING:
+    from perdure.store.embedded import ServerUrls
 
 TALK = [
     {"role": "system", "content": "You are a helpful assistant. Password: none"},
@@ -115,7 +122,7 @@ async def test_a_long_archive_is_read_in_pieces_that_leave_nothing_out(judged: S
     talk = [{"role": "user", "content": f"message {number}: {'bla ' * 200}"} for number in range(20)]
     await judged.archive([*talk, {"role": "user", "content": words}])
     report = await judged.drain()
-    assert report.outcomes == {"nothing": 1}
+    assert set(report.outcomes) == {"nothing"}
     read = [request.data("messages") for request in chat.asked("distillation")]
     assert len(read) > 5
     assert all(len(piece.encode()) <= 6000 for piece in read)
@@ -224,3 +231,50 @@ async def test_a_message_that_can_not_be_read_is_refused_by_name(
     with pytest.raises(InvalidInput) as caught:
         await space.archive(messages)  # type: ignore[arg-type]
     assert caught.value.field == field
+
+
+def _long_talk(pieces: int) -> list[dict[str, str]]:
+    """Messages of which each is a piece of its own."""
+    return [{"role": "user", "content": f"Word number {n} is secret{n}. {'bla ' * 1000}"} for n in range(pieces)]
+
+
+async def test_a_long_archive_on_a_slow_model_ends_and_asks_for_each_piece_once(
+    urls: ServerUrls, embedder: HashedEmbedder, chat: ChatServer
+) -> None:
+    chat.answer("distillation", Slow(0.2))
+    roles = {"subagent_url": chat.url, "subagent_slots": 1, "thinker_url": chat.url, "thinker_slots": 1}
+    # A call may take 0.9 s, and all pieces together take three.
+    async with open_memory(urls, embedder, **roles) as memory:
+        memory.resources.models._patience = 0.005
+        space = memory.space(f"space-{secrets.token_hex(6)}")
+        await space.archive(_long_talk(14))
+        report = await space.drain()
+        assert (report.done, report.failed, report.waiting) == (14, 0, 0)
+    assert len(chat.asked("distillation")) == 14
+
+
+async def test_a_piece_that_can_not_be_distilled_holds_up_no_other_and_loses_none(
+    judged: Space, chat: ChatServer
+) -> None:
+    chat.answer("distillation", lambda request: GARBAGE if "secret1." in request.user else None)
+    await judged.archive(_long_talk(4), conversation_id="c1")
+    report = await judged.drain()
+    assert (report.done, report.waiting) == (3, 1)
+    kept = {memory.summary.split(".")[0] for memory in await judged.list()}
+    assert {f"Word number {n} is secret{n}" for n in (0, 2, 3)} <= {each.rpartition(": ")[2] for each in kept}
+    assert {memory.conversation_id for memory in await judged.list()} == {"c1"}
+
+
+async def test_a_budget_that_is_used_up_in_the_middle_of_an_archive_stops_it_there(
+    urls: ServerUrls, embedder: HashedEmbedder, chat: ChatServer, noon: SkippingClock
+) -> None:
+    roles = {"subagent_url": chat.url, "subagent_slots": 1, "thinker_url": chat.url, "thinker_slots": 1}
+    async with open_memory(urls, embedder, clock=noon, daily_call_budget=3, **roles) as memory:
+        space = memory.space(f"space-{secrets.token_hex(6)}")
+        await space.archive(_long_talk(5))
+        report = await space.drain()
+        assert (report.done, report.waiting) == (3, 2)
+        assert "budget" in (report.outage or "")
+        noon.advance(timedelta(days=1))
+        assert (await space.drain()).done == 2
+    assert len(chat.asked("distillation")) == 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perdure import Conflict, Nothing, Pending, Space
-from tests.doubles.chat_server import ChatServer
+from tests.doubles.chat_server import GARBAGE, ChatServer
 
 TEXT = "I'm Ada, an engineer in Lisbon. Bob is my brother. I climb, and I like short answers."
 PROFILE = {
@@ -71,8 +71,17 @@ async def test_a_profile_of_nobody_stores_nothing(judged: Space, chat: ChatServe
 async def test_a_long_text_is_read_in_pieces_and_what_both_say_is_kept_once(judged: Space, chat: ChatServer) -> None:
     chat.answer("bootstrap", PROFILE)
     await judged.bootstrap(f"{TEXT}\n" * 300)
-    await judged.drain()
+    report = await judged.drain()
+    assert (report.done, report.outcomes) == (2, {"stored": 7, "merged": 7})
     assert len(chat.asked("bootstrap")) == 2
+    assert len(await judged.list()) == 7
+
+
+async def test_a_piece_of_a_long_text_that_fails_loses_nothing_of_the_others(judged: Space, chat: ChatServer) -> None:
+    chat.answer("bootstrap", lambda request: GARBAGE if "Berta" in request.user else PROFILE)
+    await judged.bootstrap(f"{TEXT}\n" * (16_000 // (len(TEXT) + 1)) + f"I'm Berta, {'a climber, ' * 20}\n" * 50)
+    report = await judged.drain()
+    assert (report.done, report.waiting) == (1, 1)
     assert len(await judged.list()) == 7
 
 

@@ -203,7 +203,7 @@ async def test_a_probe_that_waits_for_a_slot_is_none_yet(server: ChatServer) -> 
             await caller.fails(ModelUnavailable, seconds=0.1)
         caller.clock.ahead += FIRST_REST_S
         async with caller.endpoint.slots.hold(live=True):
-            error = await caller.fails(ModelUnavailable, seconds=0.1)
+            error = await caller.fails(ModelUnavailable, seconds=0.1, live=True)
             assert "slots" in error.message
         server.answer("", None)
         await caller.ask()
@@ -229,23 +229,36 @@ async def test_turns_with_short_deadlines_do_not_open_the_breaker_of_a_slow_serv
         assert caller.endpoint.breaker == "closed"
 
 
-async def test_the_deadline_counts_waiting_for_a_slot_which_is_nobodys_failure(server: ChatServer) -> None:
+async def test_background_work_waits_for_a_slot_as_long_as_it_takes_and_has_its_whole_time_then(
+    server: ChatServer,
+) -> None:
+    server.answer(SITE, Slow(0.2))
+    async with calling(server) as caller:
+        async with caller.endpoint.slots.hold(live=True):
+            waiting = asyncio.create_task(caller.ask(seconds=0.5))
+            await asyncio.sleep(0.7)
+            assert not waiting.done()
+        await waiting
+
+
+async def test_the_deadline_of_a_turn_counts_waiting_for_a_slot_which_is_nobodys_failure(server: ChatServer) -> None:
     async with calling(server) as caller:
         async with caller.endpoint.slots.hold(live=False):
-            error = await caller.fails(ModelUnavailable, seconds=0.1)
+            error = await caller.fails(ModelUnavailable, seconds=0.1, live=True)
         assert "PERDURE_THINKER_SLOTS" in error.hint
         assert (server.requests, caller.ledger.uses) == ([], [])
         assert caller.endpoint.breaker == "closed"
 
 
 async def test_an_input_that_had_little_time_left_is_not_blamed(server: ChatServer) -> None:
+    server.then(SITE, double.TOO_MANY)
     server.answer(SITE, double.HANG)
-    async with calling(server) as caller:
-        async with caller.endpoint.slots.hold(live=False):
-            waiting = asyncio.create_task(caller.fails(ModelUnavailable, seconds=60))
-            await asyncio.sleep(0)
-            caller.clock.ahead += 59.7
-        assert "waiting" in (await waiting).message
+
+    async def long(seconds: float) -> None:
+        caller.clock.ahead += 59.7
+
+    async with calling(server, sleep=long) as caller:
+        assert "waiting" in (await caller.fails(ModelUnavailable, seconds=60)).message
 
 
 async def test_no_more_requests_than_slots_and_turns_before_background_work(server: ChatServer) -> None:

@@ -6,7 +6,7 @@ Staging is one small transaction, so that the window may be cut as soon as it ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -33,12 +33,16 @@ _KNOWN: Final = _UNSAID.union(_ROLES)
 
 @dataclass(frozen=True, slots=True)
 class ArchivedMessage:
-    """What somebody said: `role` is user or assistant; `speaker` the name, if it is known; `at` when, if it is."""
+    """What somebody said: `role` is user or assistant; `speaker` the name, if it is known; `at` when, if it is.
+
+    `outside`: what a tool answered in this turn stood before it, and strangers may have written that.
+    """
 
     role: str
     text: str
     speaker: str | None
     at: datetime | None
+    outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +55,7 @@ class Archive:
     conversation_id: str
 
     def payload(self) -> dict[str, object]:
-        return {
-            "messages": [
-                {
-                    "role": message.role,
-                    "text": message.text,
-                    "speaker": message.speaker,
-                    "at": message.at.isoformat() if message.at else None,
-                }
-                for message in self.messages
-            ]
-        }
+        return messages_data(self.messages, self.conversation_id or None)
 
 
 def read_archive(
@@ -84,11 +78,14 @@ def read_archive(
         )
     kept: list[ArchivedMessage] = []
     size = 0
-    unheard = False
+    unheard = outside = False
     for number, given in enumerate(messages):
         message = _message(given, f"messages[{number}]", speaker)
         if message is None:
+            outside = outside or _answers(given)
             continue
+        outside = outside and message.role != USER
+        message = replace(message, outside=outside)
         size += len(message.text.encode())
         if size > MAX_ARCHIVE_BYTES:
             limit = f"with it the archive has {size:,} bytes of UTF-8, at most {MAX_ARCHIVE_BYTES:,} are taken"
@@ -124,6 +121,27 @@ async def enqueue_archive(tx: SpaceTransaction, archive: Archive, operation_id: 
     )
 
 
+def messages_data(messages: Sequence[ArchivedMessage], conversation_id: str | None) -> dict[str, object]:
+    """What a staged archive, or a piece of one, holds: the messages, and the conversation that they are of."""
+    said = [
+        {
+            "role": message.role,
+            "text": message.text,
+            "speaker": message.speaker,
+            "at": message.at.isoformat() if message.at else None,
+            **({"outside": True} if message.outside else {}),
+        }
+        for message in messages
+    ]
+    return {"messages": said, "conversation_id": conversation_id}
+
+
+def conversation_of(work: QueuedWork) -> str | None:
+    """The conversation that an archive, or a piece of one, is of."""
+    conversation: str | None = work.payload["conversation_id"]
+    return conversation
+
+
 def archived_messages(work: QueuedWork) -> list[ArchivedMessage]:
     """The messages of a staged archive, from its row."""
     return [_read(each) for each in work.payload["messages"]]
@@ -131,7 +149,12 @@ def archived_messages(work: QueuedWork) -> list[ArchivedMessage]:
 
 def _read(data: Mapping[str, Any]) -> ArchivedMessage:
     at = datetime.fromisoformat(data["at"]) if data["at"] else None
-    return ArchivedMessage(data["role"], data["text"], data["speaker"], at)
+    return ArchivedMessage(data["role"], data["text"], data["speaker"], at, data.get("outside", False))
+
+
+def _answers(given: object) -> bool:
+    """Whether a message that nobody said is what a tool answered."""
+    return isinstance(given, Mapping) and given.get("role") in {"tool", "function"} and bool(given.get("content"))
 
 
 def _message(given: object, place: str, speaker: str | None) -> ArchivedMessage | None:

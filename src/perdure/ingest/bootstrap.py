@@ -10,9 +10,10 @@ from typing import Final
 
 from perdure.ingest.drafts import Draft, excerpt_of
 from perdure.ingest.operations import enqueue_operation, operation_fingerprint
+from perdure.ingest.pieces import in_pieces
 from perdure.ingest.saving import masked_labels
 from perdure.ingest.words import NOT_TO_REMEMBER, keepable
-from perdure.ingest.work import Ready, together
+from perdure.ingest.work import Ready
 from perdure.ingest.writing import keep_all
 from perdure.llm import Answer, Ledger, render
 from perdure.llm.schemas import BootstrapProfile
@@ -27,7 +28,7 @@ BOOTSTRAP: Final = "bootstrap"
 SALIENCE: Final = 7.0
 """Salience of what a text about the user says (mission: 7)."""
 PIECE_BYTES: Final = 16_000
-"""Bytes of UTF-8 that the thinker reads at once; what is longer is asked about in pieces."""
+"""Bytes of UTF-8 that the thinker reads at once; what is longer is worked off in pieces."""
 VERBATIM: Final = "bootstrap-verbatim-1"
 _PREFERRED: Final = frozenset({"style", "preference"})
 
@@ -66,22 +67,25 @@ async def enqueue_bootstrap(
 async def handle_bootstrap(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
     """Makes memories of a text about the user. Exact duplicates are merged.
 
+    A text that the thinker can't read at once comes back in pieces.
+
     Raises:
         ModelUnavailable, EmbeddingUnavailable: an outage. ModelFailed, EmbeddingFailed: an attempt.
     """
     text = work.payload["text"]
     if resources.models.can(BOOTSTRAP):
-        pieces = [piece.text for piece in chunks(text, PIECE_BYTES)]
-        answers = await together(*(_ask(resources, work, piece, ledger) for piece in pieces))
-        found = [draft for answer in answers for draft in _drafts(work, answer)]
+        pieces = chunks(text, PIECE_BYTES)
+        if len(pieces) > 1:
+            return in_pieces(work, [{"text": piece.text} for piece in pieces])
+        found = _drafts(work, await _ask(resources, work, ledger))
         drafts = list({fold(draft.text): draft for draft in reversed(found)}.values())[::-1]
     else:
         drafts = [_draft(work, text, made_by=VERBATIM)]
     return await keep_all(resources, space, drafts, if_none="the text says nothing of the user")
 
 
-async def _ask(resources: Resources, work: QueuedWork, piece: str, ledger: Ledger) -> Answer[BootstrapProfile]:
-    prompt = render(BOOTSTRAP, when=work.occurred_at.isoformat(), text=piece)
+async def _ask(resources: Resources, work: QueuedWork, ledger: Ledger) -> Answer[BootstrapProfile]:
+    prompt = render(BOOTSTRAP, when=work.occurred_at.isoformat(), text=work.payload["text"])
     return await resources.models.ask(BOOTSTRAP, prompt, BootstrapProfile, ledger=ledger)
 
 

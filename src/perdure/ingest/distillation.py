@@ -10,35 +10,41 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from perdure.ingest.archive import USER, ArchivedMessage, archived_messages
+from perdure.ingest.archive import USER, ArchivedMessage, archived_messages, conversation_of, messages_data
 from perdure.ingest.domains import distinctive_terms
 from perdure.ingest.drafts import Draft, excerpt_of
+from perdure.ingest.pieces import in_pieces
 from perdure.ingest.saving import masked_labels
-from perdure.ingest.work import Ready, together
+from perdure.ingest.work import Ready
 from perdure.ingest.writing import keep_all
-from perdure.llm import Answer, Ledger, render
+from perdure.llm import Ledger, render
 from perdure.llm.schemas import DistilledFact, DistilledFacts
 from perdure.resources import Resources
 from perdure.rules.attribution import vouched_by
 from perdure.store.queue import QueuedWork
 from perdure.store.spaces import SpaceRow
-from perdure.text import ASSISTANT, chunks, fold, has_letter_or_digit, mask, terms
+from perdure.text import ASSISTANT, chunks, fold, has_letter_or_digit, is_question, is_request, mask, terms
 from perdure.types import Evidence, Trust
 
 ARCHIVE: Final = "conversation_archive"
 PIECE_BYTES: Final = 6000
-"""Bytes of UTF-8 that the subagent reads at once; what is longer is asked about in pieces."""
+"""Bytes of UTF-8 that the subagent reads at once; what is longer is worked off in pieces."""
 RAW: Final = "archive-1"
 
 
 async def handle_archive(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
     """Distils one archive, or keeps it as it was said where there is no subagent. Exact duplicates are merged.
 
+    One that the subagent can't read at once comes back in pieces.
+
     Raises:
         ModelUnavailable, EmbeddingUnavailable: an outage. ModelFailed, EmbeddingFailed: an attempt.
     """
     messages = archived_messages(work)
     if resources.models.can("distillation"):
+        pieces = list(_pieces(work, messages))
+        if len(pieces) > 1:
+            return in_pieces(work, [messages_data(piece, conversation_of(work)) for piece in pieces])
         drafts = await _distilled(resources, work, messages, ledger)
     else:
         drafts = [_raw(work, message, resources.settings.archive_salience) for message in messages]
@@ -56,7 +62,7 @@ def _raw(work: QueuedWork, message: ArchivedMessage, salience: float) -> Draft:
         tags=(ARCHIVE,),
         speaker=message.speaker,
         audience=work.audience,
-        conversation_id=work.conversation_id or None,
+        conversation_id=conversation_of(work),
         evidence=(_evidence(work, message),),
         made_by=RAW,
     )
@@ -66,23 +72,12 @@ async def _distilled(
     resources: Resources, work: QueuedWork, messages: Sequence[ArchivedMessage], ledger: Ledger
 ) -> list[Draft]:
     least = resources.settings.distilled_salience
-    pieces = list(_pieces(work, messages))
-    answers: list[Answer[DistilledFacts]] = await together(
-        *(
-            resources.models.ask(
-                "distillation",
-                render("distillation", messages="\n".join(_line(work, message) for message in piece)),
-                DistilledFacts,
-                ledger=ledger,
-            )
-            for piece in pieces
-        )
-    )
+    prompt = render("distillation", messages="\n".join(_line(work, message) for message in messages))
+    answer = await resources.models.ask("distillation", prompt, DistilledFacts, ledger=ledger)
     drafts: dict[str, Draft] = {}
-    for piece, answer in zip(pieces, answers, strict=True):
-        for fact in answer.value.facts:
-            if fact.salience >= least and has_letter_or_digit(fact.text):
-                drafts.setdefault(fold(fact.text), _masked(_fact(work, piece, fact, answer.made_by)))
+    for fact in answer.value.facts:
+        if fact.salience >= least and has_letter_or_digit(fact.text):
+            drafts.setdefault(fold(fact.text), _masked(_fact(work, messages, fact, answer.made_by)))
     return list(drafts.values())
 
 
@@ -112,18 +107,7 @@ def _fact(work: QueuedWork, piece: Sequence[ArchivedMessage], fact: DistilledFac
     """A fact as a draft: whose it is by the words that bear it out, dated by the message it most likely rests on."""
     summary = distinctive_terms(fact.text, work.speaker)
     said = [(message, set(terms(message.text))) for message in piece]
-    trust = Trust(
-        vouched_by(
-            fact.said_by,
-            summary,
-            user={term for message, words in said if message.role == USER for term in words},
-            assistant={term for message, words in said if message.role != USER for term in words},
-            tools=set(),
-            outside=False,
-        )
-    )
-    # A tool's results are not in an archive: what rests on them came through the assistant.
-    trust = Trust.USER if trust is Trust.USER else Trust.ASSISTANT
+    trust = _vouched(fact, summary, said)
     role = USER if trust is Trust.USER else ASSISTANT
     theirs = [(message, words) for message, words in said if message.role == role] or said
     # Of equals the last: a value that was corrected was said last.
@@ -137,10 +121,34 @@ def _fact(work: QueuedWork, piece: Sequence[ArchivedMessage], fact: DistilledFac
         tags=tuple(fact.tags),
         speaker=message.speaker,
         audience=work.audience,
-        conversation_id=work.conversation_id or None,
+        conversation_id=conversation_of(work),
         evidence=(_evidence(work, message),),
         made_by=made_by,
     )
+
+
+def _vouched(fact: DistilledFact, summary: set[str], said: Sequence[tuple[ArchivedMessage, set[str]]]) -> Trust:
+    """Who vouches for a fact, by the rule that exchanges go by (decision 0009).
+
+    What tools answered is not in an archive; what the assistant says after one may be a stranger's.
+    """
+    users = [(message, words) for message, words in said if message.role == USER]
+    source = max(users, key=lambda each: len(summary & each[1]), default=None)
+    trust = Trust(
+        vouched_by(
+            fact.said_by,
+            summary,
+            user={term for _, words in users for term in words},
+            assistant={term for message, words in said if message.role != USER for term in words},
+            tools=set(),
+            outside=any(message.outside and summary & words for message, words in said),
+            asked=source is not None and (is_question(source[0].text) or is_request(source[0].text)),
+        )
+    )
+    if trust in {Trust.USER, Trust.EXTERNAL}:
+        return trust
+    # What the model ascribes to a tool came through the assistant, who may have read it anywhere.
+    return Trust.EXTERNAL if fact.said_by == "tool" else Trust.ASSISTANT
 
 
 def _masked(draft: Draft) -> Draft:

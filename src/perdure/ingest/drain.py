@@ -33,7 +33,7 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.queue import KINDS, Queue, QueuedWork, backlog, renew
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.store.usage import used_today
-from perdure.types import Outcome
+from perdure.types import Outcome, Pending
 
 BATCH: Final = 32
 """Rows kept verbatim in one transaction."""
@@ -66,9 +66,10 @@ log = logging.getLogger("perdure.ingest")
 class DrainReport:
     """What one drain did.
 
-    `done` are exchanges, mails, events, texts and archives worked off, `failed` went to failed_operations, `waiting`
-    back off or are leased. `followed_up` are questions about stored memories (quality, contradiction, transition) that
-    were settled. `outcomes` counts what became of it all, by status (`stored`, `merged`, `superseded`, `nothing`).
+    `done` are exchanges, mails, events, texts and archives worked off, long ones in pieces; `failed` went to
+    failed_operations, `waiting` back off or are leased. `followed_up` are questions about stored memories (quality,
+    contradiction, transition) that were settled. `outcomes` counts what became of it all, by status (`stored`,
+    `merged`, `superseded`, `nothing`).
     """
 
     done: int
@@ -101,6 +102,9 @@ class _Tally:
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def count(self, works: Sequence[QueuedWork], outcomes: Sequence[Outcome]) -> None:
+        if any(isinstance(outcome, Pending) for outcome in outcomes):
+            # It came back in pieces: each is counted when it is done.
+            return
         follow_ups = sum(work.queue is Queue.FOLLOWUP for work in works)
         self.done += len(works) - follow_ups
         self.followed_up += follow_ups

@@ -38,7 +38,7 @@ class CallSite:
         thinking: whether the model may reason before it answers.
         max_tokens: most tokens of an answer. With a grammar the longest answer the grammar admits fits (a test
             counts); where thinking is on, the reasoning is part of it.
-        deadline_s: seconds for one call, waiting for a slot included; turns wait for those of 10 s.
+        deadline_s: seconds for one call; a turn waits for those of 10 s, and for them waiting for a slot is included.
         schema: what the answer has to be; None for prose.
     """
 

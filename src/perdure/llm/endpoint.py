@@ -223,14 +223,17 @@ class Endpoint:
     @asynccontextmanager
     async def _slot(self, call: Call) -> AsyncIterator[None]:
         async with AsyncExitStack() as held:
+            began = self._clock.monotonic()
             try:
-                async with asyncio.timeout(max(0.0, call.until - self._clock.monotonic())):
+                async with asyncio.timeout(max(0.0, call.until - began) if call.live else None):
                     await held.enter_async_context(self.slots.hold(live=call.live))
             except TimeoutError:
                 raise ModelUnavailable(
                     f"All {self.slots.count} slots of the model at {self.url} were busy until the deadline.",
                     hint=f"Raise {self._variable}_SLOTS if the server works on more at a time.",
                 ) from None
+            if not call.live:
+                call.until += self._clock.monotonic() - began
             yield
 
     async def _request(

@@ -158,7 +158,7 @@ class Models:
             schema: what the answer has to be.
             ledger: is told of every request, failed ones too.
             live: a turn waits for the answer: it goes before background work and is repeated less.
-            deadline_s: seconds in all, waiting included; None is the call site's own.
+            deadline_s: seconds in all, where a turn waits including the wait for a slot; None is the call site's own.
 
         Raises:
             ModelUnavailable: nobody could be asked: the work waits, no attempt is used up.

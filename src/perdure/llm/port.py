@@ -27,12 +27,13 @@ class Reply:
     finish_reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """On whose behalf a request is made, and what it may cost.
 
-    `until` is a moment of the clock's monotonic time, in seconds; waiting for a slot, retries and the request itself
-    all end there. `live`: a turn waits for it.
+    `until` is a moment of the clock's monotonic time, in seconds; retries and the request itself end there. `live`: a
+    turn waits for it, and waiting for a slot ends there, too. For background work `until` moves on while it waits for
+    a slot: how much else there is to do says nothing about this request.
     """
 
     site: str
