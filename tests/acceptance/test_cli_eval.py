@@ -97,6 +97,9 @@ def test_a_table_is_shown_to_people(run: Perdure, place: Path) -> None:
         ((__file__,), "in none of the formats"),
         (("locomo", "--data", "/nowhere", "--profile", "best"), "it has to be one of default, seed"),
         (("locomo", "--data", "/nowhere", "--sample", "0"), "sample"),
+        (("madial",), "perdure eval madial --data PATH"),
+        (("madial", "--data", str(Path(__file__).parent)), "expected is MADial-Bench's file"),
+        (("xquad", "--data", str(Path(__file__).parent)), "expected is XQuAD's files"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_with_what_is_expected(
@@ -105,6 +108,60 @@ def test_what_cannot_be_measured_is_refused_with_what_is_expected(
     refused = run("eval", *arguments, "--json")
     assert refused.status == 2
     assert told in json.dumps(refused.data["error"], ensure_ascii=False)
+
+
+PARAGRAPHS = {
+    "de": ("Der Fährhafen von Palma wurde 1947 gebaut.", "Störche ziehen im August nach Süden."),
+    "th": ("ท่าเรือปัลมาสร้างในปี 1947", "นกกระสาบินไปทางใต้ในเดือนสิงหาคม"),
+}
+QUESTIONS = {
+    "de": ("Wann wurde der Hafen gebaut?", "Wohin ziehen die Störche?"),
+    "th": ("ท่าเรือสร้างเมื่อไร", "นกกระสาบินไปทางไหน"),
+}
+
+
+def test_every_language_of_xquad_has_its_figures_and_one_can_be_chosen(run: Perdure, place: Path) -> None:
+    folder = place / "xquad"
+    folder.mkdir()
+    for language, texts in PARAGRAPHS.items():
+        paragraphs = [
+            {"context": text, "qas": [{"question": question}]}
+            for text, question in zip(texts, QUESTIONS[language], strict=True)
+        ]
+        content = {"data": [{"paragraphs": paragraphs}]}
+        (folder / f"xquad.{language}.json").write_text(json.dumps(content, ensure_ascii=False), "utf-8")
+    arguments = ("eval", "xquad", "--data", str(folder), "--cache", str(place / "cache"))
+    found = run.json(*arguments)
+    assert found["overall"]["n"] == 4
+    assert {language: figures["mrr"] for language, figures in found["by_category"].items()} == {"de": 1.0, "th": 1.0}
+    assert set(found["baselines_by_category"]) == {"bm25", "dense", "rrf"}
+    assert all(set(of) == {"de", "th"} for of in found["baselines_by_category"].values())
+    assert set(run.json(*arguments, "--language", "th")["by_category"]) == {"th"}
+    refused = run("eval", "madial", "--data", str(folder), "--language", "th", "--json")
+    assert refused.status == 2
+
+
+def test_the_dialogues_of_madial_find_the_memories_of_their_own_child(run: Perdure, place: Path) -> None:
+    folder = place / "madial"
+    folder.mkdir()
+    memories = [
+        {str(n): {"time": "2023-03-07", "event": event, "user-id": child, "id": str(n)}}
+        for n, (child, event) in enumerate(
+            [(1, "小明在运动会上跑了第一名"), (1, "小明学会了骑车"), (2, "小红赢了跑步比赛")]
+        )
+    ]
+    dialogue = {
+        "dialogue": ["<BOD>", '<小明>:"明天有跑步比赛，运动会！"', '<Assistant>:"记得吗？"', "<EOD>"],
+        "test-turn": [2],
+        "relevant-id": [0],
+        "user-id": 1,
+    }
+    (folder / "mine-memory.json").write_text("\n".join(json.dumps(memory) for memory in memories), "utf-8")
+    (folder / "mine-dialogue.json").write_text(json.dumps(dialogue), "utf-8")
+    found = run.json("eval", "madial", "--data", str(folder), "--cache", str(place / "cache"))
+    assert found["overall"] == pytest.approx(
+        {"n": 1, "recall@5": 1, "recall@10": 1, "recall@20": 1, "all@5": 1, "mrr": 1, "ndcg@10": 1}
+    )
 
 
 def test_a_run_that_is_stopped_goes_on_where_it_stopped(run: Perdure, place: Path) -> None:

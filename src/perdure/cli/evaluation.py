@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perdure.rules.ranking import RankingProfile
     from perdure.settings import Settings
 
-KNOWN_SETS: Final = ("locomo", "longmemeval")
+KNOWN_SETS: Final = ("locomo", "longmemeval", "madial", "xquad")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class EvaluationInterrupted(KeyboardInterrupt):
 
 
 @click.command("eval", short_help="Measure retrieval on a set of questions.")
-@click.argument("what", metavar="{locomo,longmemeval,FILE}")
+@click.argument("what", metavar="{locomo,longmemeval,madial,xquad,FILE}")
 @click.option("--data", type=click.Path(path_type=Path), metavar="PATH", help="The set's file, or the folder it is in.")
 @click.option("--profile", metavar="NAME", help="Ranking profile to measure. [default: the configured one]")
 @click.option(
@@ -50,6 +50,7 @@ class EvaluationInterrupted(KeyboardInterrupt):
 )
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only N questions, spread over the set.")
 @click.option("--part", type=click.Choice(("even", "odd")), help="Only every other conversation, counted from 0.")
+@click.option("--language", metavar="CODE", help="Only one language of XQuAD: en, zh and so on.")
 @common
 def evaluate(
     call: Call,
@@ -60,8 +61,11 @@ def evaluate(
     cache: Path | None,
     sample: int | None,
     part: str | None,
+    language: str | None,
 ) -> None:
-    """Measure retrieval on LoCoMo, LongMemEval, or a FILE of JSON lines with messages and queries.
+    """Measure retrieval on LoCoMo, LongMemEval, MADial-Bench, XQuAD, or a FILE of JSON lines.
+
+    A FILE holds messages and queries.
 
     Every turn becomes a memory, every conversation a space, in a database of the evaluation's own; no language model
     is used. With --space only the conversation of that name is measured. Interrupt it whenever you like: the same
@@ -73,7 +77,8 @@ def evaluate(
     settings = load_settings()
     ranking = _profile(profile or settings.ranking_profile)
     path, kind = _source(what, data)
-    choice = Choice(sample, part, call.space_name if call.space_given else None)  # type: ignore[arg-type]
+    only = _language(language, kind) or (call.space_name if call.space_given else None)
+    choice = Choice(sample, part, only)  # type: ignore[arg-type]
     chosen = read_set(path, kind, choice)
     try:
         report = run_async(_measure(settings, _places(call, cache, settings), chosen, ranking))
@@ -89,6 +94,13 @@ def _profile(name: str) -> RankingProfile:
     return PROFILES[name]
 
 
+def _language(language: str | None, kind: Format) -> str | None:
+    """The space of this language: XQuAD's languages have one each."""
+    if language is not None and kind != "xquad":
+        raise InvalidInput("language", language, "it belongs to xquad; other sets have no languages to choose from")
+    return language
+
+
 def _source(what: str, data: Path | None) -> tuple[Path, Format]:
     """The file to measure with, and what it is."""
     from perdure.evaluation import find_file, set_format  # noqa: PLC0415
@@ -100,7 +112,7 @@ def _source(what: str, data: Path | None) -> tuple[Path, Format]:
                 raise InvalidInput("data", None, limit)
             return find_file(data, kind), kind
     if data is not None:
-        raise InvalidInput("data", str(data), f"it belongs to {' and '.join(KNOWN_SETS)}; a file is named by itself")
+        raise InvalidInput("data", str(data), f"it belongs to {', '.join(KNOWN_SETS)}; a file is named by itself")
     path = Path(what)
     if not path.exists():
         raise InvalidInput("file", what, f"there is no such file, and it is none of {', '.join(KNOWN_SETS)}")

@@ -106,7 +106,12 @@ def report_data(report: Report, skipped: Skipped) -> dict[str, object]:
 
 
 def _part_data(part: Part) -> dict[str, object]:
-    return {"overall": part.overall, "by_category": part.by_category, "baselines": part.baselines}
+    return {
+        "overall": part.overall,
+        "by_category": part.by_category,
+        "baselines": part.baselines,
+        "baselines_by_category": part.baselines_by_category,
+    }
 
 
 def show(screen: Screen, report: Report, chosen: EvaluationSet) -> None:
@@ -130,11 +135,15 @@ def show(screen: Screen, report: Report, chosen: EvaluationSet) -> None:
 
 
 def _table(screen: Screen, title: str, part: Part, profile: str) -> None:
-    rows = [_row(f"profile {profile}", part.overall)]
-    rows += [_row(f"· {name}", figures) for name, figures in part.by_category.items()]
-    rows += [_row(BASELINE_NAMES.get(name, name), figures) for name, figures in part.baselines.items()]
+    rows = _rows(f"profile {profile}", part.overall, part.by_category)
+    for name, figures in part.baselines.items():
+        rows += _rows(BASELINE_NAMES.get(name, name), figures, part.baselines_by_category.get(name, {}))
     screen.line()
     screen.table((title, *HEADS[1:]), rows, right=range(1, len(HEADS)))
+
+
+def _rows(name: str, overall: Mapping[str, float], of: Mapping[str, Mapping[str, float]]) -> list[tuple[str, ...]]:
+    return [_row(name, overall), *(_row(f"· {category}", figures) for category, figures in of.items())]
 
 
 def _row(name: str, figures: Mapping[str, float]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The questions of evaluation files, with the ids of the messages that answer them.
+"""The questions of files of conversations, with the ids of the messages that answer them.
 
 The messages themselves come from `read_messages`; evidence ids are their `external_id`s, evidence sessions their
 `conversation_id`s, both within the question's space.
@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perdure.connect import locomo, longmemeval
 from perdure.connect.json_stream import Record, records
 from perdure.connect.jsonl import typed_lines
+from perdure.connect.questions import Question, QuestionSet
 from perdure.connect.reading import ReadOptions, Rejected, Source
 from perdure.connect.values import checked_id, checked_space, checked_time, optional_name, optional_space, sequence
 from perdure.errors import InvalidInput
 from perdure.text import require_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
-    from datetime import datetime, tzinfo
+    from collections.abc import Callable, Container, Iterator
+    from datetime import tzinfo
     from pathlib import Path
 
 LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
@@ -32,33 +31,6 @@ _ADVERSARIAL = 5
 _DIALOGUE_ID = re.compile(r"D:?0*(\d+):0*(\d+)")
 _SEPARATORS = re.compile(r"[;,\s]+")
 _NO_ANSWER = "_abs"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One query of an evaluation set.
-
-    `evidence` may be empty where only `evidence_sessions` are known: then it counts for sessions, not for messages.
-    """
-
-    space: str | None
-    text: str
-    time: datetime | None
-    category: str | None
-    evidence: tuple[str, ...]
-    evidence_sessions: tuple[str, ...] = ()
-    line: int | None = None
-
-
-@dataclass(slots=True)
-class QuestionSet(Iterator[Question | Rejected]):
-    """Iterates over questions; `left_out` counts those passed over, by reason."""
-
-    _items: Iterator[Question | Rejected]
-    left_out: Counter[str] = field(default_factory=Counter)
-
-    def __next__(self) -> Question | Rejected:
-        return next(self._items)
 
 
 def read_locomo_questions(path: Path) -> QuestionSet:

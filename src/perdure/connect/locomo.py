@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perdure.connect.json_stream import records
-from perdure.connect.reading import Rejected, attempt
+from perdure.connect.reading import attempt
+from perdure.connect.sessions import read_sessions
 from perdure.connect.values import checked_id, checked_name, checked_space, in_utc, mapping, sequence
 from perdure.errors import InvalidInput
 from perdure.text import require_text
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import tzinfo
 
-    from perdure.connect.reading import ReadOptions, Source, Tally
+    from perdure.connect.reading import ReadOptions, Rejected, Source, Tally
+    from perdure.connect.sessions import Placed
 
 _SESSION = re.compile(r"session_(\d+)")
 _MONTHS = (
@@ -40,23 +41,12 @@ class Session:
 
 def read(source: Source, options: ReadOptions, tally: Tally) -> Iterator[Message | Rejected]:
     """Every turn of every conversation, session by session; the space is the conversation's sample_id."""
-    with source.open() as stream:
-        for record in records(stream):
-            if isinstance(record, Rejected):
-                yield record
-                continue
-            try:
-                space, sessions = checked_space("sample_id", record.value.get("sample_id")), sessions_of(record.value)
-            except InvalidInput as error:
-                yield Rejected.at(record.line, error)
-                continue
-            for session in sessions:
-                try:
-                    start = session_start(session, options.zone)
-                except InvalidInput as error:
-                    yield Rejected.at(record.line, error)
-                    continue
-                yield from _turns(session, start, space, record.line, tally)
+    return read_sessions(
+        source,
+        sessions=lambda sample: (checked_space("sample_id", sample.get("sample_id")), sessions_of(sample)),
+        start=lambda session: session_start(session, options.zone),
+        turns=partial(_turns, tally=tally),
+    )
 
 
 def sessions_of(sample: dict[str, object]) -> list[Session]:
@@ -66,25 +56,24 @@ def sessions_of(sample: dict[str, object]) -> list[Session]:
     return [Session(key, conversation.get(f"{key}_date_time"), sequence(key, conversation[key])) for _, key in numbered]
 
 
-def _turns(session: Session, start: datetime, space: str, line: int, tally: Tally) -> Iterator[Message | Rejected]:
+def _turns(session: Session, placed: Placed, *, tally: Tally) -> Iterator[Message | Rejected]:
     for order, turn in enumerate(session.turns):
         if isinstance(turn, dict) and not _words(turn):
             tally.skip("turn without words")
             continue
-        moment = start + timedelta(seconds=order)
-        yield attempt(line, partial(_message, turn, space=space, session=session.name, moment=moment, line=line))
+        yield attempt(placed.line, partial(_message, turn, session.name, placed, timedelta(seconds=order)))
 
 
-def _message(turn: object, *, space: str, session: str, moment: datetime, line: int) -> Message:
+def _message(turn: object, session: str, placed: Placed, since: timedelta) -> Message:
     fields = mapping("turn", turn)
     return Message(
         external_id=checked_id("dia_id", fields.get("dia_id")),
         text=require_text(_words(fields), "text"),
         speaker=checked_name("speaker", fields.get("speaker")),
-        occurred_at=moment,
+        occurred_at=placed.start + since,
         conversation_id=session,
-        space=space,
-        line=line,
+        space=placed.space,
+        line=placed.line,
     )
 
 

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perdure.connect.json_stream import records
-from perdure.connect.reading import Rejected, attempt
+from perdure.connect.reading import attempt
+from perdure.connect.sessions import read_sessions
 from perdure.connect.values import checked_space, in_utc, mapping, sequence
 from perdure.errors import InvalidInput
 from perdure.text import require_text
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import tzinfo
 
-    from perdure.connect.reading import ReadOptions, Source, Tally
+    from perdure.connect.reading import ReadOptions, Rejected, Source, Tally
+    from perdure.connect.sessions import Placed
 
 _DATE = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2}) (?:\(\w+\) )?(\d{1,2}):(\d{2})")
 _ROLES = ("user", "assistant")
@@ -41,26 +42,12 @@ class Session:
 
 def read(source: Source, options: ReadOptions, tally: Tally) -> Iterator[Message | Rejected]:
     """Every turn of every haystack; the space is the question_id."""
-    with source.open() as stream:
-        for record in records(stream):
-            if isinstance(record, Rejected):
-                yield record
-                continue
-            try:
-                space, sessions = (
-                    checked_space("question_id", record.value.get("question_id")),
-                    sessions_of(record.value),
-                )
-            except InvalidInput as error:
-                yield Rejected.at(record.line, error)
-                continue
-            for session in sessions:
-                try:
-                    start = parse_date("haystack_dates", session.date, options.zone)
-                except InvalidInput as error:
-                    yield Rejected.at(record.line, error)
-                    continue
-                yield from _turns(session, start, space, record.line, tally)
+    return read_sessions(
+        source,
+        sessions=lambda question: (checked_space("question_id", question.get("question_id")), sessions_of(question)),
+        start=lambda session: parse_date("haystack_dates", session.date, options.zone),
+        turns=partial(_turns, tally=tally),
+    )
 
 
 def sessions_of(question: dict[str, object]) -> list[Session]:
@@ -82,7 +69,7 @@ def turn_id(session: Session, position: int) -> str:
     return f"{session.conversation_id}t{position + 1:03}"
 
 
-def _turns(session: Session, start: datetime, space: str, line: int, tally: Tally) -> Iterator[Message | Rejected]:
+def _turns(session: Session, placed: Placed, *, tally: Tally) -> Iterator[Message | Rejected]:
     for position, turn in enumerate(session.turns):
         if isinstance(turn, dict) and not str(turn.get("content") or "").strip():
             tally.skip("turn without words")
@@ -90,12 +77,12 @@ def _turns(session: Session, start: datetime, space: str, line: int, tally: Tall
         fixed = Message(
             external_id=turn_id(session, position),
             text="",
-            occurred_at=start + timedelta(seconds=position),
+            occurred_at=placed.start + timedelta(seconds=position),
             conversation_id=session.conversation_id,
-            space=space,
-            line=line,
+            space=placed.space,
+            line=placed.line,
         )
-        yield attempt(line, partial(_with_words, fixed, turn))
+        yield attempt(placed.line, partial(_with_words, fixed, turn))
 
 
 def _with_words(message: Message, turn: object) -> Message:

@@ -52,11 +52,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Figures of all questions together, of each category, and of the baselines."""
+    """Figures of all questions together and of each category, ours and the baselines'."""
 
     overall: Figures
     by_category: dict[str, Figures] = field(default_factory=dict)
     baselines: dict[str, Figures] = field(default_factory=dict)
+    baselines_by_category: dict[str, dict[str, Figures]] = field(default_factory=dict)
 
 
 UNCATEGORISED: Final = "uncategorised"
@@ -83,13 +84,15 @@ def part(answers: Iterable[tuple[str | None, Ranking | None]]) -> Part:
     """Figures over those answers that have a ranking."""
     known = [(category or UNCATEGORISED, ranking) for category, ranking in answers if ranking is not None]
     rankings = [ranking for _, ranking in known]
+    of = {
+        name: [ranking for category, ranking in known if category == name]
+        for name in sorted({category for category, _ in known})
+    }
     return Part(
         figures(rankings, OURS),
-        {
-            name: figures([ranking for category, ranking in known if category == name], OURS)
-            for name in sorted({category for category, _ in known})
-        },
-        {name: figures(rankings, name) for name in BASELINES},
+        {name: figures(those, OURS) for name, those in of.items()},
+        {baseline: figures(rankings, baseline) for baseline in BASELINES},
+        {baseline: {name: figures(those, baseline) for name, those in of.items()} for baseline in BASELINES},
     )
 
 

@@ -9,36 +9,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
 
-from perdure.connect import (
-    Question,
-    QuestionSet,
-    Rejected,
-    detect_format,
-    read_jsonl_questions,
-    read_locomo_questions,
-    read_longmemeval_questions,
-    read_messages,
-)
+from perdure.connect import Question, Rejected
 from perdure.errors import InvalidInput
+from perdure.evaluation.formats import FORMATS, Format
 from perdure.types import Message
 
-Format = Literal["locomo", "longmemeval", "jsonl"]
 Part = Literal["even", "odd"]
 
 UNNAMED: Final = "default"
 """The conversation of lines that name no space."""
 
-_QUESTIONS: Final[dict[Format, Callable[[Path], QuestionSet]]] = {
-    "locomo": read_locomo_questions,
-    "longmemeval": read_longmemeval_questions,
-    "jsonl": read_jsonl_questions,
-}
-_EXPECTED: Final = {
-    "locomo": "LoCoMo's file: a JSON array of conversations, such as locomo10.json",
-    "longmemeval": "LongMemEval's file: a JSON array or lines of questions with haystack_sessions, such as "
-    "longmemeval_s.json (or .json.gz, .jsonl.gz)",
-}
-_ENDINGS: Final = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 _FIRST_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _TICK: Final = timedelta(seconds=1)
 
@@ -79,55 +59,14 @@ class Choice:
 
     Attributes:
         sample: so many questions at most, spread over categories and conversations; None for all.
-        part: every other conversation, counted from 0 in the order of the file; None for all.
+        part: every other conversation, counted from 0 in the order of the file; None for all. Of MADial every other
+            dialogue, of XQuAD the questions about every other paragraph.
         conversation: only this one.
     """
 
     sample: int | None = None
     part: Part | None = None
     conversation: str | None = None
-
-
-def find_file(path: Path, kind: Format) -> Path:
-    """The file of a set: `path` itself, or the one file in the folder `path` that is in the set's format.
-
-    Raises InvalidInput saying what is expected there.
-    """
-    expected = _EXPECTED.get(kind, "a file of JSON lines")
-    if not path.exists():
-        raise InvalidInput("data", str(path), f"there is no such file or folder; expected is {expected}")
-    if not path.is_dir():
-        if _format(path) != kind:
-            raise InvalidInput("data", str(path), f"it is not in the format of {kind}; expected is {expected}")
-        return path
-    candidates = sorted(file for file in path.iterdir() if file.name.endswith(_ENDINGS) and file.is_file())
-    found = [file for file in candidates if _format(file) == kind]
-    if not found:
-        raise InvalidInput(
-            "data", str(path), f"no file in this folder is in the format of {kind}; expected is {expected}"
-        )
-    if len(found) > 1:
-        names = ", ".join(file.name for file in found)
-        raise InvalidInput("data", str(path), f"the folder holds several sets; name one of {names}")
-    return found[0]
-
-
-def _format(path: Path) -> str | None:
-    try:
-        return detect_format(path)
-    except InvalidInput:
-        return None
-
-
-def set_format(path: Path) -> Format:
-    """What an evaluation file is. Raises InvalidInput for a file without messages and questions."""
-    found = detect_format(path)
-    for kind in _QUESTIONS:
-        if found == kind:
-            return kind
-    raise InvalidInput(
-        "file", path.name, f"a file of {found} has no questions; see docs/evaluation.md for what is read"
-    )
 
 
 def read_set(path: Path, kind: Format, choice: Choice = Choice()) -> EvaluationSet:
@@ -138,13 +77,13 @@ def read_set(path: Path, kind: Format, choice: Choice = Choice()) -> EvaluationS
 
     Raises InvalidInput for a file that can't be read, and for one without a question that could be measured.
     """
-    skipped = Skipped()
-    reader = _QUESTIONS[kind](path)
+    skipped, known = Skipped(), FORMATS[kind]
+    reader = known.questions(path)
     questions = [replace(found, space=found.space or UNNAMED) for found in _readable(reader, skipped)]
-    if kind != "longmemeval":  # whose authors measure sessions, too
+    if not known.with_sessions:
         questions = [replace(question, evidence_sessions=()) for question in questions]
     skipped.questions.update(reader.left_out)
-    questions = choose(questions, choice)
+    questions = choose(questions, choice, known.half)
     conversations = _conversations(path, kind, {str(question.space) for question in questions}, skipped)
     questions = list(_with_known_evidence(questions, conversations, skipped))
     if not questions:
@@ -156,12 +95,14 @@ def read_set(path: Path, kind: Format, choice: Choice = Choice()) -> EvaluationS
     return EvaluationSet(path.name.split(".")[0] if kind == "jsonl" else kind, kept, tuple(questions), skipped)
 
 
-def choose(questions: Sequence[Question], choice: Choice) -> list[Question]:
-    """The chosen questions, in the order of the file; the same ones every time."""
+def choose(
+    questions: Sequence[Question], choice: Choice, half: Callable[[Question], object] = lambda question: question.space
+) -> list[Question]:
+    """The chosen questions, in the order of the file; the same ones every time. What is one `half` stays together."""
     if choice.part is not None:
-        places = {name: place for place, name in enumerate(dict.fromkeys(question.space for question in questions))}
+        places = {name: place for place, name in enumerate(dict.fromkeys(map(half, questions)))}
         wanted = 0 if choice.part == "even" else 1
-        questions = [question for question in questions if places[question.space] % 2 == wanted]
+        questions = [question for question in questions if places[half(question)] % 2 == wanted]
     if choice.conversation is not None:
         if all(question.space != choice.conversation for question in questions):
             limit = "no question of the chosen part is about a conversation of this name"
@@ -184,31 +125,27 @@ def _readable(items: Iterable[Question | Rejected], skipped: Skipped) -> Iterato
 
 
 def _conversations(path: Path, kind: Format, wanted: set[str], skipped: Skipped) -> dict[str, tuple[Message, ...]]:
-    reader = read_messages(path, kind)
+    known = FORMATS[kind]
     found: dict[str, dict[str, Message]] = {}
     # A file's broken lines were refused when its questions were read, by the same rules for both kinds of lines.
     told = {(error.line, error.field) for error in skipped.refused}
-    try:
-        for item in reader:
-            if isinstance(item, Rejected):
-                if (item.error.line, item.error.field) not in told:
-                    skipped.refused.append(item.error)
-                continue
-            space = item.space or UNNAMED
-            if space not in wanted:
-                continue
-            if kind == "longmemeval" and item.speaker != "user":
-                skipped.messages["not said by the user"] += 1
-                continue
-            messages = found.setdefault(space, {})
-            if item.external_id in messages:
-                limit = "each message of a space has an id of its own; the first one is kept"
-                skipped.refused.append(InvalidInput("id", item.external_id, limit, line=item.line))
-                continue
-            messages[item.external_id] = item
-    finally:
-        reader.close()
-    skipped.messages.update({reason: count for reason, count in reader.skipped.items() if reason != "query"})
+    for item in known.messages(path, skipped.messages):
+        if isinstance(item, Rejected):
+            if (item.error.line, item.error.field) not in told:
+                skipped.refused.append(item.error)
+            continue
+        space = item.space or UNNAMED
+        if space not in wanted:
+            continue
+        if known.user_only and item.speaker != "user":
+            skipped.messages["not said by the user"] += 1
+            continue
+        messages = found.setdefault(space, {})
+        if item.external_id in messages:
+            limit = "each message of a space has an id of its own; the first one is kept"
+            skipped.refused.append(InvalidInput("id", item.external_id, limit, line=item.line))
+            continue
+        messages[item.external_id] = item
     return {space: tuple(_placed(messages.values(), space)) for space, messages in found.items()}
 
 
