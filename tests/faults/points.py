@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any
 
-import httpx
+import aiohttp
 import psycopg
+from yarl import URL
 
 from tests.doubles.embedder import HashedEmbedder
 
@@ -48,7 +49,7 @@ class FaultPoints:
 def install(points: FaultPoints) -> None:
     """Makes every round trip of this process pass `points`."""
     original_wait = psycopg.AsyncConnection.wait
-    original_send = httpx.AsyncClient.send
+    original_request = aiohttp.ClientSession._request
     original_embed = HashedEmbedder.embed
 
     async def wait(self: Any, gen: Generator[Any, Any, Any], *args: Any, **named: Any) -> Any:
@@ -58,10 +59,10 @@ def install(points: FaultPoints) -> None:
         points.reach("after", what, backend)
         return answer
 
-    async def send(self: Any, request: httpx.Request, **named: Any) -> httpx.Response:
-        what = f"{request.method} {request.url.path}"
+    async def request(self: Any, method: str, url: str, **named: Any) -> aiohttp.ClientResponse:
+        what = f"{method} {URL(url).path}"
         points.reach("before", what)
-        response = await original_send(self, request, **named)
+        response = await original_request(self, method, url, **named)
         points.reach("after", what)
         return response
 
@@ -72,7 +73,7 @@ def install(points: FaultPoints) -> None:
         return vectors
 
     psycopg.AsyncConnection.wait = wait  # type: ignore[method-assign]
-    httpx.AsyncClient.send = send  # type: ignore[method-assign]
+    aiohttp.ClientSession._request = request  # type: ignore[method-assign, assignment]
     HashedEmbedder.embed = embed  # type: ignore[method-assign, assignment]
 
 
