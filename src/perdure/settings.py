@@ -6,14 +6,17 @@ read without the prefix too. Arguments of `Memory.open` win over the environment
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from perdure.errors import ConfigurationError, shown
+from perdure.rules.triggers import COGNITIVE_BUFFER_THRESHOLD, COGNITIVE_CEILING, LULL_DURATION
 from perdure.rules.worth_saving import SaveThresholds
 
 PREFIX = "PERDURE_"
@@ -26,7 +29,7 @@ def _none(value: object) -> object:
 
 
 Budget = Annotated[int | None, Field(ge=0), BeforeValidator(_none)]
-"""A daily limit; `none` is no limit."""
+"""A limit; `none` is no limit."""
 
 
 def _literally(value: object) -> object:
@@ -39,6 +42,20 @@ OffOnlyByFalse = Annotated[bool, BeforeValidator(_literally)]
 """On, unless it says literally `false`; nothing else is understood as one of the two."""
 
 
+_DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|d)?\s*", re.IGNORECASE)
+_SECONDS: Final = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
+
+
+def _duration(value: object) -> object:
+    """`20min`, `4h` or a number of seconds as a timedelta; anything else is left to pydantic."""
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    return timedelta(seconds=float(found[1]) * _SECONDS[(found[2] or "s").lower()]) if found else value
+
+
+Duration = Annotated[timedelta, Field(ge=timedelta(0), le=timedelta(days=366)), BeforeValidator(_duration)]
+"""A length of time: `20min`, `4h`, `2d`, or seconds."""
+
+Days = Annotated[float, Field(ge=0, le=36500)]
 Salience = Annotated[float, Field(ge=1, le=10)]
 
 
@@ -121,6 +138,8 @@ class Settings(BaseSettings):
     """One deadline for all of `recall` (mission: 2 s)."""
     recall_limit: int = Field(default=3, ge=1, le=20)
     """Memories injected per turn (mission: 3)."""
+    recall_token_budget: Budget = 2000
+    """Tokens of the tail, as `rules.tokens` estimates them: three memories of 1200 bytes and two exchanges that wait."""
     search_limit: int = Field(default=10, ge=1, le=100)
     search_deadline_s: float = Field(default=10.0, gt=0, le=300)
     """One deadline for all of a search, its language model included."""
@@ -131,6 +150,44 @@ class Settings(BaseSettings):
         default=True, validation_alias=AliasChoices(f"{PREFIX}MEMORY_DECAY_ENABLED", "MEMORY_DECAY_ENABLED")
     )
     """False: nothing loses salience or usefulness by time alone (docs/feedback.md)."""
+
+    superseded_grace_days: Days = Field(
+        default=7, validation_alias=AliasChoices(f"{PREFIX}SUPERSEDED_GRACE_DAYS", "SUPERSEDED_GRACE_DAYS")
+    )
+    """Days after which what was superseded is pruned (mission: 7)."""
+    staleness_days: Days = 90
+    """Age in days beyond which what has faded is pruned (mission: 90)."""
+    upkeep_interval: Duration = timedelta(hours=1)
+    """How often a worker keeps a space up; the result is the same at any cadence."""
+    history_days: float | None = Field(default=None, ge=1, le=36500)
+    """Days that former states of memories are kept, for questions about the past; None keeps them for good."""
+    operation_days: Days = 90
+    """Days that what an operation id did is kept: so long a call can be repeated safely."""
+    usage_days: Days = 400
+    """Days that the usage of models is kept."""
+
+    cognitive_buffer_threshold: int = Field(
+        default=COGNITIVE_BUFFER_THRESHOLD,
+        ge=0,
+        le=100_000,
+        validation_alias=AliasChoices(f"{PREFIX}COGNITIVE_BUFFER_THRESHOLD", "COGNITIVE_BUFFER_THRESHOLD"),
+    )
+    """More new memories than this are thought about in the next lull (mission: 20)."""
+    lull_duration: Duration = Field(
+        default=LULL_DURATION, validation_alias=AliasChoices(f"{PREFIX}LULL_DURATION", "LULL_DURATION")
+    )
+    """How long nobody has spoken in a lull (mission: 20 min)."""
+    cognitive_ceiling: Duration = Field(
+        default=COGNITIVE_CEILING, validation_alias=AliasChoices(f"{PREFIX}COGNITIVE_CEILING", "COGNITIVE_CEILING")
+    )
+    """After so long a single new memory is thought about, lull or not (mission: 4 h)."""
+    episode_dedup_threshold: float = Field(
+        default=0.12,
+        ge=0,
+        le=2,
+        validation_alias=AliasChoices(f"{PREFIX}EPISODE_DEDUP_THRESHOLD", "EPISODE_DEDUP_THRESHOLD"),
+    )
+    """Cosine distance, in the mission's family, within which a new episode supersedes another (mission: 0.12)."""
 
     heartbeat_interval_s: float = Field(default=300.0, gt=0, le=86400)
     """The worker's tick (mission: 5 min)."""

@@ -146,6 +146,7 @@ class Space:
     import_from = _blocking(AsyncSpace.import_from)
     checkpoint = _blocking(AsyncSpace.checkpoint)
     retriage = _blocking(AsyncSpace.retriage)
+    upkeep = _blocking(AsyncSpace.upkeep)
     stats = _blocking(AsyncSpace.stats)
     usage = _blocking(AsyncSpace.usage)
     failed = _blocking(AsyncSpace.failed)

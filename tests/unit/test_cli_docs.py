@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 
@@ -88,7 +89,17 @@ def test_no_setting_is_documented_that_isnt_there() -> None:
 def _written(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, timedelta):
+        return duration(value)
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def duration(value: timedelta) -> str:
+    """A length of time as a setting is written: in the greatest unit that divides it."""
+    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+    seconds = int(value.total_seconds())
+    unit, size = next(((unit, size) for unit, size in units if seconds and seconds % size == 0), ("s", 1))
+    return f"{seconds // size}{unit}"
 
 
 def _range(field: FieldInfo) -> str:

@@ -41,6 +41,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
     },
     "Running": {
         "worker": Entry("perdure.cli.worker:worker", "Turn what is captured into memories, until it is stopped."),
+        "upkeep": Entry("perdure.cli.upkeep:upkeep", "Let memories fade, and prune what has had its time."),
         "retriage": Entry("perdure.cli.retriage:retriage", "Judge what was stored without a language model."),
     },
     "Measuring": {

@@ -1,0 +1,172 @@
+"""One tick of upkeep in one space: short statements under a lease, safe at any cadence and from many processes.
+
+Nothing that a tick does depends on when the last one was. Whoever is cut off leaves a space that is partly kept up,
+and the next tick does the rest.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final
+
+from perdure.errors import DatabaseUnavailable, without_words
+from perdure.resources import Resources
+from perdure.store.aging import age, next_window
+from perdure.store.database import SpaceTransaction
+from perdure.store.spaces import SpaceRow
+from perdure.store.upkeep import WINDOW, Lease, end_lease, retire_history, retire_operations, retire_usage, take_lease
+from perdure.upkeep.pruning import prune
+from perdure.upkeep.report import Tally, UpkeepReport
+
+RETIRE_EVERY: Final = timedelta(days=1)
+"""How often side tables are gone through."""
+
+log = logging.getLogger("perdure.upkeep")
+
+
+async def keep_up(
+    resources: Resources,
+    space: SpaceRow,
+    holder: str,
+    *,
+    audience: str | None = None,
+    dry_run: bool = False,
+    until: float | None = None,
+) -> UpkeepReport:
+    """Ages, prunes and retires what is due in one space.
+
+    Args:
+        holder: who does it; one at a time may in a space.
+        audience: whose memories a report may name.
+        dry_run: nothing is changed, and no lease is needed.
+        until: the clock's monotonic time at which the tick stops; the next one does the rest.
+
+    Raises:
+        DatabaseUnavailable: the database didn't answer; what was done until then stays done.
+    """
+    tally = Tally()
+    clock = resources.database.clock
+
+    def late() -> bool:
+        return until is not None and clock.monotonic() >= until
+
+    if dry_run:
+        finished = await _windows(resources, space, tally, audience=audience, dry_run=True, stop=late)
+        return tally.report(dry_run=True, finished=finished)
+    began, lease = await _take(resources, space, holder)
+    if lease is None:
+        return UpkeepReport(busy=True)
+    retired_at: datetime | None = None
+    finished = False
+    try:
+        finished = await _windows(resources, space, tally, audience=audience, holder=holder, stop=late)
+        if finished and (lease.retired_at is None or lease.retired_at <= began - RETIRE_EVERY):
+            finished = await _retire(resources, space, tally, late)
+            retired_at = began if finished else None
+    finally:
+        await _end(resources, space, holder, finished_at=began if finished else None, retired_at=retired_at)
+    return tally.report(dry_run=False, finished=finished)
+
+
+async def _windows(
+    resources: Resources,
+    space: SpaceRow,
+    tally: Tally,
+    *,
+    audience: str | None,
+    stop: Callable[[], bool],
+    holder: str | None = None,
+    dry_run: bool = False,
+) -> bool:
+    """Goes once through all rows of the space, in the order of their ids; returns whether it came to the end."""
+    after = 0
+    while not stop():
+        if holder is not None and (await _take(resources, space, holder))[1] is None:
+            return False
+
+        async def window(tx: SpaceTransaction, after: int = after) -> int | None:
+            return await next_window(tx, after)
+
+        last = await resources.database.in_space(space.id, window)
+        if last is None:
+            return True
+        if resources.settings.memory_decay_enabled and not dry_run:
+            await _age(resources, space, after, last, tally)
+        await prune(resources, space, after, last, tally, audience=audience, dry_run=dry_run)
+        after = last
+    return False
+
+
+async def _age(resources: Resources, space: SpaceRow, after: int, last: int, tally: Tally) -> None:
+    """Ages the rows with ids above `after` up to `last`; halves them until a row that is in the way stands alone."""
+
+    async def write(tx: SpaceTransaction) -> int:
+        return await age(tx, after, last)
+
+    try:
+        tally.aged += await resources.database.in_space(space.id, write)
+    except DatabaseUnavailable:
+        raise
+    except Exception as error:
+        if last - after > 1:
+            middle = (after + last) // 2
+            await _age(resources, space, after, middle, tally)
+            await _age(resources, space, middle, last, tally)
+            return
+        log.error("memory %d could not be aged: %s", last, without_words(error))  # noqa: TRY400 - tracebacks quote
+        tally.awkward.append(last)
+
+
+async def _retire(resources: Resources, space: SpaceRow, tally: Tally, stop: Callable[[], bool]) -> bool:
+    """Drops what side tables hold beyond their retention; returns whether all of it was gone through."""
+    settings, database = resources.settings, resources.database
+
+    async def usage(tx: SpaceTransaction) -> int:
+        return await retire_usage(tx, tx.now - timedelta(days=settings.usage_days))
+
+    async def history(tx: SpaceTransaction) -> int:
+        assert settings.history_days is not None
+        return await retire_history(tx, tx.now - timedelta(days=settings.history_days))
+
+    tally.retired["model_usage"] += await database.in_space(space.id, usage)
+    reached: str | None = ""
+    while reached is not None:
+        if stop():
+            return False
+
+        async def operations(tx: SpaceTransaction, after: str = reached) -> tuple[str | None, int]:
+            return await retire_operations(tx, after, tx.now - timedelta(days=settings.operation_days))
+
+        reached, gone = await database.in_space(space.id, operations)
+        tally.retired["operations"] += gone
+    while settings.history_days is not None:
+        if stop():
+            return False
+        gone = await database.in_space(space.id, history)
+        tally.retired["memory_history"] += gone
+        if gone < WINDOW:
+            break
+    return True
+
+
+async def _take(resources: Resources, space: SpaceRow, holder: str) -> tuple[datetime, Lease | None]:
+    async def take(tx: SpaceTransaction) -> tuple[datetime, Lease | None]:
+        return tx.now, await take_lease(tx, holder, resources.settings.lease_s)
+
+    return await resources.database.in_space(space.id, take)
+
+
+async def _end(
+    resources: Resources,
+    space: SpaceRow,
+    holder: str,
+    *,
+    finished_at: datetime | None,
+    retired_at: datetime | None,
+) -> None:
+    async def end(tx: SpaceTransaction) -> None:
+        await end_lease(tx, holder, finished_at=finished_at, retired_at=retired_at)
+
+    await resources.database.in_space(space.id, end)
