@@ -21,7 +21,18 @@ from perdure.store.memories import EXCERPT_CHARS, list_ids, read_evidence, read_
 from perdure.store.spaces import SpaceRow
 from perdure.store.visibility import facets_of
 from perdure.text import require_text
-from perdure.types import Evidence, MemoryType, Nothing, Outcome, Recall, SearchResult, StoredMemory, Trust, WhyNot
+from perdure.types import (
+    Evidence,
+    Feedback,
+    MemoryType,
+    Nothing,
+    Outcome,
+    Recall,
+    SearchResult,
+    StoredMemory,
+    Trust,
+    WhyNot,
+)
 
 T = TypeVar("T")
 MAX_RECALLED = 20
@@ -49,6 +60,7 @@ class Space(SpaceIntake):
         history: Sequence[Mapping[str, object]] | None = (),
         limit: int | None = None,
         deadline_s: float | None = None,
+        **filters: Unpack[FilterArguments],
     ) -> Recall:
         """The few memories that this turn needs, within the deadline, or none. Writes nothing.
 
@@ -57,6 +69,7 @@ class Space(SpaceIntake):
             history: the conversation so far as chat messages (`role`, `content`), oldest first.
             limit: memories at most, 1..20 (setting `recall_limit`, mission: 3).
             deadline_s: seconds for everything, above 0 up to 60 (setting `recall_deadline_s`, mission: 2).
+            filters: what may come, also of exchanges that wait; see `door.FilterArguments`.
 
         Returns:
             A `Recall`; what failed or was late is named in `degraded`, and the reply can go on without it.
@@ -73,13 +86,16 @@ class Space(SpaceIntake):
             else door.require_seconds(deadline_s, "deadline_s", MAX_DEADLINE_S)
         )
         earlier = recall.read_history(door.require_list(history, "history")[-MAX_HISTORY:])
+        filters["tags"] = door.require_filters(**filters).tags
 
-        async def find_space() -> SpaceRow | None:
-            return await self._memory.find_space(self.name)
+        async def find_turn() -> tuple[SpaceRow, recall.Turn] | None:
+            space = await self._memory.find_space(self.name)
+            if space is None:
+                return None
+            wanted = door.require_filters(space.time_zone, **filters)
+            return space, recall.Turn(text, earlier, self.audience, most, wanted)
 
-        return await recall.prefetch(
-            self._resources, find_space, text, earlier, audience=self.audience, limit=most, deadline_s=seconds
-        )
+        return await recall.prefetch(self._resources, find_turn, text, deadline_s=seconds)
 
     async def capture(
         self,
@@ -136,6 +152,32 @@ class Space(SpaceIntake):
             return await ingest.enqueue_exchange(tx, exchange, operation)
 
         return await self._in(await self._memory.ensure_space(self.name), write)
+
+    async def feedback(
+        self,
+        retrieved: Recall | SearchResult | Iterable[int],
+        *,
+        useful: Mapping[int, bool] | None = None,
+    ) -> Feedback:
+        """Counts memories as retrieved once more, and learns which of them were of use.
+
+        For what the host took out by itself, as when a model called a tool that searches. A turn whose recall is given
+        to `capture` is counted by that, and a `recall` or `search` that nothing comes of counts nowhere.
+
+        Args:
+            retrieved: what `recall` or `search` returned, or ids; at most 100 memories.
+            useful: true or false of those that somebody can judge; the others keep their usefulness.
+
+        Returns:
+            The memories that were counted, with all chunks of their texts, and those that are not there (any more) for
+            this audience, or superseded.
+
+        Raises:
+            InvalidInput. DatabaseUnavailable: not counted, as far as is known; a repeated call counts anew.
+        """
+        verdicts = recall.read_feedback(retrieved, useful)
+        space = await self._memory.find_space(self.name)
+        return await recall.give_feedback(self._resources, space, verdicts, self.audience)
 
     # -- on request --------------------------------------------------------------------------------------------------
 
@@ -276,14 +318,14 @@ class Space(SpaceIntake):
         searched: bool = False,
         **filters: Unpack[FilterArguments],
     ) -> WhyNot:
-        """Where a memory fell out of `recall(message, history=history)`, or of `search(message, **filters)`.
+        """Where a memory fell out of `recall(message, history=history, **filters)`, or of a search for it.
 
         The recall or search is carried out as always. Writes nothing about memories.
 
         Args:
             memory_id: the memory that was expected. message: what was said, or searched for.
-            history, limit: as for `recall`; `limit` as for `search` where that is meant.
-            searched: a search is meant, not a recall; filters mean one, too.
+            history, limit, filters: as for `recall`; `limit` as for `search` where that is meant.
+            searched: a search is meant, not a recall.
 
         Returns:
             A `WhyNot`: its `fate`, a sentence, its place by the formula and in each arm, both numbers of the gate, and
@@ -294,7 +336,7 @@ class Space(SpaceIntake):
         """
         wanted = door.require_id(memory_id)
         text = require_text(message, "message")
-        a_search = door.require_flag(searched, "searched") or bool(filters)
+        a_search = door.require_flag(searched, "searched")
         settings = self._resources.settings
         most = settings.search_limit if a_search else settings.recall_limit
         if limit is not None:
@@ -304,8 +346,7 @@ class Space(SpaceIntake):
         chosen = door.require_filters(space.time_zone if space else "UTC", **filters)
         if space is None:
             return WhyNot(wanted, text, "not_there", f"There is no space {self.name!r}.", limit=most)
-        sought = recall.Sought(self.audience, chosen, most) if a_search else None
-        asked = recall.Asked(wanted, text, earlier, self.audience, most, sought)
+        asked = recall.Asked(wanted, recall.Turn(text, earlier, self.audience, most, chosen), searched=a_search)
         return await recall.why_not(self._resources, space, asked)
 
     async def get(self, memory_id: int) -> StoredMemory:

@@ -141,8 +141,23 @@ class PendingItem:
 class Recall:
     """What `recall` hands back for one turn.
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A memory that the turn could have used and that was left out of the prompt, whole.
+
+    `repeated`: memory `beside` says the same, or is of the same text. `alike`: it may say the same as `beside`, and
+    others wanted the place. `over_budget`: its `tokens` were more than was left.
+    """
+
+    id: int
+    why: Literal["repeated", "alike", "over_budget"]
+    beside: int | None = None
+    tokens: int | None = None
+
+
     `memories` is empty when nothing is worth injecting. `prefix` is stable from turn to turn and can be cached by the
-    model's server; `tail` changes. `degraded` names the parts that failed or ran out of time; the rest is still good.
+    model's server; `tail` changes, and costs at most about `tokens`. `degraded` names the parts that failed or ran out
+    of time; the rest is still good. `left_out` are memories that passed the gate and repeat others, or didn't fit.
     """
 
     query: str
@@ -156,6 +171,8 @@ class Recall:
     @property
     def ids(self) -> tuple[int, ...]:
         """Ids of the injected memories, for `capture(recall=...)`."""
+    left_out: tuple[LeftOut, ...] = ()
+    tokens: int = 0
         return tuple(hit.memory.id for hit in self.memories)
 
 
@@ -213,6 +230,7 @@ class WhyNot:
         memory_id, query: what was asked about.
         fate: where it fell out; `not_there` is also what somebody else's memory is.
         detail: the same in a sentence, with what it rests on.
+    "over_budget",
         hit: the memory with each term of the formula; None where it never came that far.
         place: where the formula puts it among the `visible` memories that could be returned, 1 being the first.
         limit: how many were asked for.

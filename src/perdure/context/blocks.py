@@ -7,6 +7,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from perdure.rules.fencing import Fenced, render_block
+from perdure.rules.tokens import estimated_tokens
 from perdure.text import truncate_chars
 from perdure.types import Hit, PendingItem, Trust
 
@@ -17,30 +18,25 @@ PREFIX: Final = (
 )
 PENDING_CHARS: Final = 600
 
+Line = Hit | PendingItem
+"""What one line of the tail shows."""
 
-def render_tail(hits: Sequence[Hit], pending: Sequence[PendingItem], time_zone: str) -> str:
-    """The fenced block of recalled memories and of exchanges still waiting to be drained; empty for none of both."""
+
+def render_tail(lines: Sequence[Line], time_zone: str) -> str:
+    """The fenced block of recalled memories and of exchanges that still wait to be drained; empty for no lines."""
     zone = ZoneInfo(time_zone)
-    lines = [
-        Fenced(
-            hit.memory.id,
-            hit.memory.summary,
-            hit.memory.source_date.astimezone(zone),
-            hit.memory.source,
-            hit.memory.trust,
-            hit.memory.speaker,
-        )
-        for hit in hits
-    ]
-    lines += [
-        Fenced(
-            f"pending-{item.queue_id}",
-            truncate_chars(item.text, PENDING_CHARS),
-            item.occurred_at.astimezone(zone),
-            "pending",
-            Trust.USER,
-            item.speaker,
-        )
-        for item in pending
-    ]
-    return render_block(lines)
+    return render_block(_fenced(line, zone) for line in lines)
+
+
+def tail_tokens(lines: Sequence[Line], time_zone: str) -> int:
+    """What `render_tail` costs in a prompt, by `estimated_tokens`."""
+    return estimated_tokens(render_tail(lines, time_zone))
+
+
+def _fenced(line: Line, zone: ZoneInfo) -> Fenced:
+    if isinstance(line, PendingItem):
+        text, date = truncate_chars(line.text, PENDING_CHARS), line.occurred_at.astimezone(zone)
+        return Fenced(f"pending-{line.queue_id}", text, date, "pending", Trust.USER, line.speaker)
+    memory = line.memory
+    date = memory.source_date.astimezone(zone)
+    return Fenced(memory.id, memory.summary, date, memory.source, memory.trust, memory.speaker)

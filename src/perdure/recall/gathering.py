@@ -31,7 +31,7 @@ def best_first(found: Iterable[Found]) -> list[Found]:
 
 def without_repeats(ordered: Sequence[Found]) -> list[Found]:
     """The same order without what says again what stands before it."""
-    kept = set(distinct([standing(one.hit.memory) for one in ordered]))
+    kept = set(distinct([standing(one.hit.memory) for one in ordered]).kept)
     return [one for one in ordered if one.hit.memory.id in kept]
 
 

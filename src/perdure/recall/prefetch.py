@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from perdure.context import PREFIX, render_tail
 from perdure.errors import InvalidInput, PerdureError, without_words
 from perdure.recall.deadline import within
-from perdure.recall.retrieval import Question, configured_profile, question, retrieve
-from perdure.resources import Resources
+from perdure.recall.pending import waiting_exchanges, without_held
+from perdure.recall.retrieval import configured_profile, question, retrieve
+from perdure.recall.selecting import Budget, Selection, candidates_for, comparing, select
+from perdure.resources import Resources, calibration_of
+from perdure.rules.distinct import Comparing
 from perdure.rules.gate import Candidate, is_rare, passes
 from perdure.rules.trajectory import EARLIER_MESSAGES, trajectory
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import recent_pending
-from perdure.store.ranking import Ranked
+from perdure.store.memories import read_vectors
+from perdure.store.ranking import MAX_LIMIT, Ranked
 from perdure.store.spaces import SpaceRow, read_state
-from perdure.text import is_elliptic, query_terms, says_something, truncate_chars
-from perdure.types import Filters, Hit, PendingItem, Recall
-
-PENDING_LOOKED_AT = 20
-PENDING_SHOWN = 2
+from perdure.text import is_elliptic, says_something, truncate_chars
+from perdure.types import Filters, Hit, Recall, StoredMemory
 
 log = logging.getLogger("perdure.recall")
 
@@ -42,20 +45,26 @@ def read_history(history: Sequence[object]) -> list[tuple[str, str]]:
     return messages
 
 
-async def prefetch(
-    resources: Resources,
-    find_space: Callable[[], Awaitable[SpaceRow | None]],
-    message: str,
-    history: Sequence[tuple[str, str]],
-    *,
-    audience: str | None,
-    limit: int,
-    deadline_s: float,
-) -> Recall:
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a recall is asked: a message after a history, for whom, and how much of what may come back."""
+
+    message: str
+    history: Sequence[tuple[str, str]]
+    audience: str | None
+    limit: int
+    filters: Filters
+
+
+FindTurn = Callable[[], Awaitable[tuple[SpaceRow, Turn] | None]]
+"""Finds the space, and reads the turn in its time zone; None where there is no such space."""
+
+
+async def prefetch(resources: Resources, find_turn: FindTurn, message: str, *, deadline_s: float) -> Recall:
     """The memories to inject for one turn; never later than the deadline, and empty and flagged where something failed.
 
     The vector comes from the trajectory (the last three user messages and this one), words and entities from this
-    message alone. Writes nothing; where `find_space` finds none, there is nothing to recall.
+    message alone. Writes nothing; where `find_turn` finds no space, there is nothing to recall.
     """
     clock = resources.database.clock
     start = clock.monotonic()
@@ -65,39 +74,27 @@ async def prefetch(
     def lap(name: str, since: float) -> None:
         timings[name] = round((clock.monotonic() - since) * 1000, 2)
 
-    async def turn() -> tuple[str, list[Hit], list[PendingItem]]:
+    async def look() -> tuple[str, Selection]:
         nonlocal part
-        space = await find_space()
-        if space is None:
-            return "UTC", [], []
+        found = await find_turn()
+        if found is None:
+            return "UTC", Selection()
+        space, turn = found
         part, since = "embedding", clock.monotonic()
         # Trajectory and latest message in one request: later consumers of this turn share the second vector.
-        texts = list(dict.fromkeys([trajectory(history, message, cut=truncate_chars), message]))
+        texts = list(dict.fromkeys([trajectory(turn.history, turn.message, cut=truncate_chars), turn.message]))
         vectors = await resources.embedder.embed(texts, "query")
-        noise = resources.noise.of(vectors[0]) if resources.settings.relevance_gate else None
         lap("embedding", since)
         part, since = "database", clock.monotonic()
-        asked = question(message, vectors[0])
         remaining = deadline_s - (clock.monotonic() - start)
-        hits, pending = await _look_up(
-            resources,
-            space,
-            asked,
-            audience=audience,
-            limit=limit,
-            noise=noise,
-            telling=tells(history, message),
-            timeout_s=max(remaining, 0.001),
-        )
+        selection = await look_up(resources, space, turn, vectors[0], timeout_s=max(remaining, 0.001))
         lap("database", since)
-        return space.time_zone, hits, pending
+        return space.time_zone, selection
 
-    time_zone = "UTC"
-    hits: list[Hit] = []
-    pending: list[PendingItem] = []
+    time_zone, found = "UTC", Selection()
     degraded: tuple[str, ...] = ()
     try:
-        time_zone, hits, pending = await within(deadline_s, turn())
+        time_zone, found = await within(deadline_s, look())
     except TimeoutError:
         degraded = (f"{part}: no answer within {deadline_s:g} s",)
     except PerdureError as error:
@@ -107,39 +104,61 @@ async def prefetch(
         log.error("recall failed in the %s: %s", part, without_words(error))  # noqa: TRY400 - tracebacks quote messages
         degraded = (f"{part}: {type(error).__name__}",)
     lap("total", start)
-    tail = render_tail(hits, pending, time_zone)
-    return Recall(message, tuple(hits), tuple(pending), PREFIX, tail, degraded, timings)
+    tail = render_tail([*found.hits, *found.pending], time_zone)
+    return Recall(message, found.hits, found.pending, PREFIX, tail, degraded, timings, found.left_out, found.tokens)
 
 
-async def _look_up(
-    resources: Resources,
-    space: SpaceRow,
-    asked: Question,
-    *,
-    audience: str | None,
-    limit: int,
-    noise: float | None,
-    telling: bool,
-    timeout_s: float,
-) -> tuple[list[Hit], list[PendingItem]]:
-    async def read(tx: SpaceTransaction) -> tuple[list[Hit], list[PendingItem]]:
+async def look_up(
+    resources: Resources, space: SpaceRow, turn: Turn, vector: np.ndarray, *, timeout_s: float
+) -> Selection:
+    """What a turn gets from the database, in one transaction. Raises DatabaseUnavailable, FamilyMismatch."""
+    asked = question(turn.message, vector)
+    settings = resources.settings
+    noise = resources.noise.of(vector) if settings.relevance_gate else None
+    telling = tells(turn.history, turn.message)
+
+    async def read(tx: SpaceTransaction) -> Selection:
         resources.require_family(space, await read_state(tx))
+        # Before the memories: what is drained in between is found twice rather than not at all.
+        waiting = await waiting_exchanges(
+            tx,
+            asked,
+            [text for _, text in turn.history],
+            audience=turn.audience,
+            filters=turn.filters,
+            clock=resources.database.clock,
+        )
         hits, ranked = await retrieve(
             tx,
             resources,
             space,
             asked,
-            audience=audience,
-            filters=Filters(),
-            limit=limit,
+            audience=turn.audience,
+            filters=turn.filters,
+            limit=min(MAX_LIMIT, candidates_for(turn.limit)),
             profile=configured_profile(resources),
         )
-        waiting = await recent_pending(tx, audience, PENDING_LOOKED_AT)
-        if noise is not None:
-            hits = [hit for hit in hits if _may_enter(hit, ranked, noise, telling=telling)]
-        return hits, _matching(asked, waiting)
+        passing = [hit for hit in hits if noise is None or _may_enter(hit, ranked, noise, telling=telling)]
+        return select(
+            hits,
+            {hit.memory.id for hit in passing},
+            await without_held(tx, waiting, [hit.memory.id for hit in hits]) if waiting else [],
+            Budget(settings.recall_token_budget, space.time_zone),
+            limit=turn.limit,
+            beside=await _comparing(tx, resources, space, [hit.memory for hit in passing]),
+        )
 
     return await resources.database.in_space(space.id, read, timeout_s=timeout_s)
+
+
+async def _comparing(
+    tx: SpaceTransaction, resources: Resources, space: SpaceRow, memories: Sequence[StoredMemory]
+) -> Comparing | None:
+    if len(memories) < 2:  # noqa: PLR2004 - one has nothing to be compared with
+        return None
+    calibration = await calibration_of(tx, resources, space)
+    vectors = await read_vectors(tx, resources.family.id, [memory.id for memory in memories])
+    return comparing(memories, vectors, calibration)
 
 
 def tells(history: Sequence[tuple[str, str]], message: str) -> bool:
@@ -158,18 +177,3 @@ def _may_enter(hit: Hit, ranked: Ranked, noise: float, *, telling: bool) -> bool
     cosine = next(row.similarity for row in ranked.rows if row.memory_id == hit.memory.id)
     candidate = Candidate(cosine, rare, hit.entity_match)
     return passes(candidate, says_something=telling, noise=noise)
-
-
-def _matching(asked: Question, waiting: Sequence[Mapping[str, object]]) -> list[PendingItem]:
-    """Exchanges that are not drained yet and share a word with the turn, newest first; never the turn itself."""
-    if not says_something(asked.text):
-        return []
-    wanted = set(asked.terms)
-    items: list[PendingItem] = []
-    for row in waiting:
-        payload = row["payload"]
-        assert isinstance(payload, Mapping)
-        text = str(payload["user"] or payload["assistant"])
-        if text.strip() != asked.text.strip() and wanted & set(query_terms(text)):
-            items.append(PendingItem(row["id"], row["speaker"], text, row["occurred_at"]))  # type: ignore[arg-type]
-    return items[:PENDING_SHOWN]

@@ -8,7 +8,7 @@ from typing import Final
 
 from perdure import ingest
 from perdure.recall.gathering import standing
-from perdure.recall.prefetch import prefetch, tells
+from perdure.recall.prefetch import Turn, prefetch, tells
 from perdure.recall.retrieval import Question, configured_profile, family_as_measured, hit_of, question
 from perdure.recall.search import Sought, search
 from perdure.resources import Resources
@@ -23,7 +23,7 @@ from perdure.store.spaces import SpaceRow
 from perdure.store.visibility import facets_of
 from perdure.store.why_not import Place, place_of
 from perdure.text import truncate_chars
-from perdure.types import HIDDEN_TYPES, Filters, GateReading, Hit, StoredMemory, WhyNot
+from perdure.types import HIDDEN_TYPES, Filters, GateReading, Hit, LeftOut, StoredMemory, WhyNot
 
 PATIENCE_S: Final = 30.0
 """For the recall or search that is looked into: whoever asks why isn't waiting for a reply."""
@@ -33,18 +33,20 @@ _ARMS: Final = {"dense": "by meaning", "text": "by its words", "entity": "by a n
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is looked into: a recall of a message after a history, or with `sought` a search."""
+    """What is looked into: the recall of a turn, or, `searched`, a search for its message."""
 
     memory_id: int
-    message: str
-    history: Sequence[tuple[str, str]]
-    audience: str | None
-    limit: int
-    sought: Sought | None = None
+    turn: Turn
+    searched: bool = False
 
-    @property
-    def filters(self) -> Filters:
-        return self.sought.filters if self.sought else Filters()
+
+@dataclass(frozen=True, slots=True)
+class _CarriedOut:
+    """What came of the recall or search itself."""
+
+    returned: tuple[Hit, ...]
+    left_out: tuple[LeftOut, ...]
+    degraded: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +66,18 @@ async def why_not(resources: Resources, space: SpaceRow, asked: Asked) -> WhyNot
     Raises:
         EmbeddingUnavailable, EmbeddingFailed, FamilyMismatch, DatabaseUnavailable.
     """
-    returned, degraded = await _carried_out(resources, space, asked)
-    vector_of = asked.message if asked.sought else trajectory(asked.history, asked.message, cut=truncate_chars)
+    turn = asked.turn
+    carried = await _carried_out(resources, space, asked)
+    vector_of = turn.message if asked.searched else trajectory(turn.history, turn.message, cut=truncate_chars)
     vector = (await resources.embedder.embed([vector_of], "query"))[0]
     noise = resources.noise.of(vector)
-    one = question(asked.message, vector)
+    one = question(turn.message, vector)
 
     async def read(tx: SpaceTransaction) -> _Seen | None:
         return await _look(tx, resources, space, asked, one, noise=noise)
 
     seen = await resources.database.in_space(space.id, read)
-    blank = WhyNot(asked.memory_id, asked.message, "not_there", "", limit=asked.limit)
+    blank = WhyNot(asked.memory_id, turn.message, "not_there", "", limit=turn.limit)
     if seen is None:
         return replace(blank, detail=f"There is no memory {asked.memory_id} for this audience.")
     found = replace(
@@ -83,14 +86,15 @@ async def why_not(resources: Resources, space: SpaceRow, asked: Asked) -> WhyNot
         place=seen.place.place if seen.place else None,
         visible=seen.place.visible if seen.place else None,
         arms=seen.place.arms if seen.place else {},
-        ahead=tuple((hit.memory.id, hit.score) for hit in returned if hit.memory.id != asked.memory_id),
+        ahead=tuple((hit.memory.id, hit.score) for hit in carried.returned if hit.memory.id != asked.memory_id),
         gate=seen.gate,
     )
-    return _judged(found, seen, asked, returned, degraded)
+    return _judged(found, seen, asked, carried)
 
 
-def _judged(found: WhyNot, seen: _Seen, asked: Asked, returned: Sequence[Hit], degraded: Sequence[str]) -> WhyNot:
+def _judged(found: WhyNot, seen: _Seen, asked: Asked, carried: _CarriedOut) -> WhyNot:
     """The first reason that holds, in the order in which a memory meets them."""
+    returned, degraded = carried.returned, carried.degraded
     numbers = [number for number, hit in enumerate(returned, 1) if hit.memory.id == asked.memory_id]
     if numbers:
         return replace(found, fate="returned", detail=f"It was returned, at place {numbers[0]} of {len(returned)}.")
@@ -99,6 +103,9 @@ def _judged(found: WhyNot, seen: _Seen, asked: Asked, returned: Sequence[Hit], d
         return shut_out
     if degraded and not returned:
         return replace(found, fate="failed", detail=f"Nothing could be returned: {'; '.join(degraded)}")
+    dropped = next((one for one in carried.left_out if one.id == asked.memory_id), None)
+    if dropped is not None:
+        return _dropped(found, dropped, asked)
     return _left_behind(found, seen, asked, returned)
 
 
@@ -110,13 +117,25 @@ def _shut_out(found: WhyNot, seen: _Seen, asked: Asked) -> WhyNot | None:
         reason = f": {memory.superseded_reason}" if memory.superseded_reason else ""
         detail = f"{by} on {memory.superseded_at:%Y-%m-%d %H:%M} UTC{reason}."
         return replace(found, fate="superseded", detail=detail, superseded_by=seen.successor)
-    if memory.memory_type in HIDDEN_TYPES and asked.filters.memory_type is None:
+    if memory.memory_type in HIDDEN_TYPES and asked.turn.filters.memory_type is None:
         detail = f"Memories of type {memory.memory_type} are found only by asking for that type."
         return replace(found, fate="hidden", detail=detail)
-    misfits = _misfits(seen.row, asked.filters)
+    misfits = _misfits(seen.row, asked.turn.filters)
     if misfits:
         return replace(found, fate="filtered", detail=f"It does not fit: {', '.join(misfits)}.", filters=misfits)
     return None
+
+
+def _dropped(found: WhyNot, dropped: LeftOut, asked: Asked) -> WhyNot:
+    """Of a memory that passed the gate of a recall and got no place."""
+    match dropped.why:
+        case "repeated":
+            detail = f"It says again what memory {dropped.beside} says, or is a part of it."
+        case "alike":
+            detail = f"It may say the same as memory {dropped.beside}, and {asked.turn.limit} others were to be said."
+        case "over_budget":
+            detail = f"It costs about {dropped.tokens} tokens, more than was left (PERDURE_RECALL_TOKEN_BUDGET)."
+    return replace(found, fate="over_budget" if dropped.why == "over_budget" else "repeated", detail=detail)
 
 
 def _left_behind(found: WhyNot, seen: _Seen, asked: Asked, returned: Sequence[Hit]) -> WhyNot:
@@ -128,33 +147,27 @@ def _left_behind(found: WhyNot, seen: _Seen, asked: Asked, returned: Sequence[Hi
     where = f"place {seen.place.place:,} of {seen.place.visible:,} by the formula"
     stopped = seen.gate is not None and not _passes(seen.gate)
     gate = _gate_detail(seen.gate) if seen.gate is not None and stopped else ""
-    if seen.place.place > asked.limit:
+    if seen.place.place > asked.turn.limit:
         also = f" Nor would it pass the gate: {gate}" if stopped else ""
-        return replace(found, fate="behind", detail=f"It stands at {where}; {asked.limit} are returned.{also}")
+        return replace(found, fate="behind", detail=f"It stands at {where}; {asked.turn.limit} are returned.{also}")
     if stopped:
         return replace(found, fate="below_the_gate", detail=gate)
     arms = ", ".join(f"{_ARMS[arm]} it is number {place:,}" for arm, place in seen.place.arms.items())
     return replace(found, fate="not_a_candidate", detail=f"It would stand at {where}, but was not looked at: {arms}.")
 
 
-async def _carried_out(resources: Resources, space: SpaceRow, asked: Asked) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-    if asked.sought is not None:
-        result = await search(resources, space, asked.message, asked.sought, deadline_s=PATIENCE_S)
-        return result.hits, result.degraded
+async def _carried_out(resources: Resources, space: SpaceRow, asked: Asked) -> _CarriedOut:
+    turn = asked.turn
+    if asked.searched:
+        sought = Sought(turn.audience, turn.filters, turn.limit)
+        result = await search(resources, space, turn.message, sought, deadline_s=PATIENCE_S)
+        return _CarriedOut(result.hits, (), result.degraded)
 
-    async def find_space() -> SpaceRow:
-        return space
+    async def find_turn() -> tuple[SpaceRow, Turn]:
+        return space, turn
 
-    recalled = await prefetch(
-        resources,
-        find_space,
-        asked.message,
-        asked.history,
-        audience=asked.audience,
-        limit=asked.limit,
-        deadline_s=PATIENCE_S,
-    )
-    return recalled.memories, recalled.degraded
+    recalled = await prefetch(resources, find_turn, turn.message, deadline_s=PATIENCE_S)
+    return _CarriedOut(recalled.memories, recalled.left_out, recalled.degraded)
 
 
 async def _look(
@@ -162,26 +175,24 @@ async def _look(
 ) -> _Seen | None:
     rows = await read_rows(tx, space.name, [asked.memory_id])
     row = rows.get(asked.memory_id)
-    if row is None or not _may_see(row.memory, asked.audience):
+    if row is None or not _may_see(row.memory, asked.turn.audience):
         return None
-    successor = await _visible(tx, row.memory.superseded_by, asked.audience)
+    successor = await _visible(tx, row.memory.superseded_by, asked.turn.audience)
     calibration, family = await family_as_measured(tx, resources, space)
-    profile = (asked.sought.profile if asked.sought else None) or configured_profile(resources)
-    query = RankQuery(
-        family, one.vector, one.terms, one.entity_keys, profile, asked.audience, asked.filters, asked.limit
-    )
+    turn, profile = asked.turn, configured_profile(resources)
+    query = RankQuery(family, one.vector, one.terms, one.entity_keys, profile, turn.audience, turn.filters, turn.limit)
     place = await place_of(tx, query, asked.memory_id)
     if place is None:
         return _Seen(row, successor, None, None, None)
     hit = hit_of(row.memory, place.row, calibration, query=one.text)
     gate = None
-    if asked.sought is None and resources.settings.relevance_gate:
+    if not asked.searched and resources.settings.relevance_gate:
         counts = await read_counts(
-            tx, terms=one.terms, entity_keys=(), filters=Filters(), audience=asked.audience, facets=()
+            tx, terms=one.terms, entity_keys=(), filters=Filters(), audience=asked.turn.audience, facets=()
         )
         matched = place.row.matched_terms
         rare = tuple(term for term in matched if is_rare(counts.of_terms.get(term, 0), counts.memories))
-        asks = tells(asked.history, asked.message)
+        asks = tells(asked.turn.history, asked.turn.message)
         gate = GateReading(place.row.similarity, noise, rare, place.row.entity_match, asks)
     return _Seen(row, successor, place, hit, gate)
 
@@ -220,7 +231,7 @@ def _misfits(row: MemoryRow, filters: Filters) -> tuple[str, ...]:
 
 
 def _repeats(memory: StoredMemory, other: StoredMemory) -> bool:
-    return distinct([standing(other), standing(memory)]) == [other.id]
+    return distinct([standing(other), standing(memory)]).kept == (other.id,)
 
 
 def _passes(gate: GateReading) -> bool:

@@ -74,15 +74,6 @@ COUNT_PENDING: Final = """
     FROM {queue} q WHERE q.space_id = %(space_id)s
 """
 
-# What was stored as it was said and waits to be judged (`replaces`) is to be found among the memories.
-RECENT_PENDING: Final = """
-    SELECT id, speaker, payload, occurred_at
-    FROM pending_triage
-    WHERE space_id = %(space_id)s AND (audience IS NULL OR audience = %(audience)s)
-      AND kind = 'conversation' AND payload -> 'replaces' IS NULL
-    ORDER BY id DESC LIMIT %(limit)s
-"""
-
 
 class Queue(StrEnum):
     """The queues, by the names of their tables."""
@@ -201,11 +192,6 @@ async def backlog(tx: SpaceTransaction) -> Backlog:
         oldest=min(oldest, default=None),
         of={Queue(row["queue"]): row["pending"] for row in rows},
     )
-
-
-async def recent_pending(tx: SpaceTransaction, audience: str | None, limit: int) -> list[dict[str, Any]]:
-    """The newest exchanges that are not drained yet and that this audience may see."""
-    return await tx.fetch_all(RECENT_PENDING, {"audience": audience, "limit": limit})
 
 
 def storable(text: str) -> str:
