@@ -59,13 +59,17 @@ SOURCES: frozenset[str] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a memory rests on: a message, a mail, an event. `excerpt` is at most 500 characters."""
+    """What a memory rests on: a message, a mail, an event. `excerpt` is at most 500 characters.
+
+    `trust` is who vouched for what was said there; None stands for the memory's own when it is stored.
+    """
 
     kind: str
     external_id: str | None = None
     speaker: str | None = None
     observed_at: datetime | None = None
     excerpt: str = ""
+    trust: Trust | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from perdure.store.memories import MemoryRow, read_rows
 from perdure.store.queue import Queue, enqueue
 from perdure.store.sketches import signature
 from perdure.store.spaces import lock_space
-from perdure.types import Evidence
+from perdure.types import Evidence, Trust
 
 T = TypeVar("T")
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -254,8 +254,9 @@ async def test_what_a_mail_left_is_found_by_its_evidence_while_it_lives(shelf: S
 
     async def fill(tx: SpaceTransaction) -> None:
         for memory_id, at in ((first[0], observed[0]), (first[1], observed[1]), (second, None)):
-            await changes.add_evidence(tx, [(memory_id, Evidence("email", "mail-1", observed_at=at))])
-        await changes.add_evidence(tx, [(second, Evidence("calendar", "mail-2", None))])
+            mail = Evidence("email", "mail-1", observed_at=at, trust=Trust.EXTERNAL)
+            await changes.add_evidence(tx, [(memory_id, mail)])
+        await changes.add_evidence(tx, [(second, Evidence("calendar", "mail-2", trust=Trust.EXTERNAL))])
 
     await shelf.run(fill)
     assert await shelf.run(lambda tx: evidence.memories_from(tx, "email", "mail-1", None)) == [first[0], second]

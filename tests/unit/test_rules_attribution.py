@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perdure.rules.attribution import MEMORY_TOOLS, is_memory_tool, is_read_tool, reads_outside, vouched_by
+from perdure.rules.attribution import MEMORY_TOOLS, is_memory_tool, is_read_tool, vouched_by
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -67,7 +67,6 @@ def test_nothing_that_was_said_by_a_tool_alone_is_the_assistants() -> None:
 def test_memory_tools_are_known_however_they_are_spelled(name: str) -> None:
     assert is_memory_tool(name)
     assert not is_read_tool(name)
-    assert not reads_outside(name)
 
 
 @pytest.mark.parametrize("name", ["web_search", "get_weather", "memory_usage", "calendar", ""])
@@ -79,11 +78,6 @@ def test_other_tools_are_none(name: str) -> None:
 @pytest.mark.parametrize("name", ["send_email", "createEvent", "delete-file", "set_timer"])
 def test_a_tool_that_does_something_grounds_nothing(name: str) -> None:
     assert not is_read_tool(name)
-
-
-@pytest.mark.parametrize(("name", "outside"), [("fetch_url", True), ("readInbox", True), ("get_weather", False)])
-def test_tools_that_read_what_strangers_wrote_are_told_by_their_names(name: str, outside: bool) -> None:
-    assert reads_outside(name) is outside
 
 
 def test_what_a_reply_invents_to_a_question_is_not_the_users() -> None:

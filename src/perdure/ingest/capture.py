@@ -14,7 +14,7 @@ from perdure.ingest.words import NOT_TO_REMEMBER, keepable
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import Queue
 from perdure.text import MAX_TEXT_BYTES, asks_to_forget_this, has_letter_or_digit, require_text
-from perdure.types import Nothing, Outcome
+from perdure.types import Nothing, Outcome, Trust
 
 MAX_TOOLS = 64
 MAX_EXCHANGE_BYTES = 2 * MAX_TEXT_BYTES
@@ -23,11 +23,16 @@ MAX_EXCHANGE_BYTES = 2 * MAX_TEXT_BYTES
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered during the exchange."""
+    """What a tool answered during the exchange.
+
+    `trust`: `external` where strangers may have written what it answered, as in mail, on the web, in a calendar or a
+    file, and wherever that isn't known; `tool` for what only the host's own systems say.
+    """
 
     name: str
     content: str
     ok: bool = True
+    trust: Trust = Trust.EXTERNAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +50,13 @@ class Exchange:
 
     def asked(self) -> dict[str, object]:
         """What makes a repeated call the same: all that was said, but not what a recall, which may differ, brought."""
-        return asdict(self) | {"recalled_ids": ()}
+        return asdict(self) | {"recalled_ids": (), "tools": [_said_by(tool) for tool in self.tools]}
 
     def payload(self) -> dict[str, object]:
         return {
             "user": self.user,
             "assistant": self.assistant,
-            "tools": [{"name": tool.name, "content": tool.content, "ok": tool.ok} for tool in self.tools],
+            "tools": [_said_by(tool) | {"trust": tool.trust} for tool in self.tools],
             "recalled_ids": list(self.recalled_ids),
         }
 
@@ -107,6 +112,10 @@ async def enqueue_exchange(tx: SpaceTransaction, exchange: Exchange, operation_i
     )
 
 
+def _said_by(tool: ToolResult) -> dict[str, object]:
+    return {"name": tool.name, "content": tool.content, "ok": tool.ok}
+
+
 def _side(text: Any, field: str) -> str:
     if text is None or (isinstance(text, str) and not text.strip()):
         return ""
@@ -132,12 +141,16 @@ def _tools(given: object, size: int) -> tuple[ToolResult, ...]:
 def _tool(tool: object, field: str) -> ToolResult:
     if isinstance(tool, Mapping):
         name, content, ok = tool.get("name"), tool.get("content"), tool.get("ok", True)
+        trust = tool.get("trust", Trust.EXTERNAL)
     elif isinstance(tool, ToolResult):
-        name, content, ok = tool.name, tool.content, tool.ok
+        name, content, ok, trust = tool.name, tool.content, tool.ok, tool.trust
     else:
         raise InvalidInput(field, tool, "it has to be a ToolResult or an object with `name`, `content` and `ok`")
+    if trust not in (Trust.TOOL, Trust.EXTERNAL):
+        raise InvalidInput(f"{field}.trust", trust, "it has to be `external`, or `tool` for what only your systems say")
     return ToolResult(
         "" if name in (None, "") else require_name(name, f"{field}.name"),
         _side(content, f"{field}.content"),
         require_flag(ok, f"{field}.ok"),
+        Trust(trust),
     )

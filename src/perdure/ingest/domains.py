@@ -13,11 +13,20 @@ from typing import Any, Final
 from perdure.ingest.drafts import Draft, excerpt_of
 from perdure.llm import Prompt, render
 from perdure.llm.schemas import TriageVerdict
-from perdure.rules.attribution import is_memory_tool, is_read_tool, reads_outside, vouched_by
+from perdure.rules.attribution import is_memory_tool, is_read_tool, vouched_by
 from perdure.rules.worth_saving import SaveThresholds, saves_exchange, saves_item
 from perdure.store.memories import USUAL_SALIENCE
 from perdure.store.queue import QueuedWork
-from perdure.text import ASSISTANT, has_letter_or_digit, is_question, query_terms, terms, truncate_bytes, truncate_chars
+from perdure.text import (
+    ASSISTANT,
+    has_letter_or_digit,
+    is_question,
+    is_request,
+    query_terms,
+    terms,
+    truncate_bytes,
+    truncate_chars,
+)
 from perdure.types import Evidence, MemoryType, StoredMemory, Trust
 
 TRIAGE_BYTES: Final = 8000
@@ -67,13 +76,21 @@ def source_key(payload: Mapping[str, Any]) -> str:
     return str(payload.get("series") or payload["external_id"])
 
 
-def told(work: QueuedWork) -> list[tuple[str, str]]:
-    """Name and words of the tools that told something new: what failed, said nothing or is memory is left out."""
+def told(work: QueuedWork) -> list[tuple[str, str, Trust]]:
+    """Name, words and trust of the tools that told something new: what failed, said nothing or is memory is left out.
+
+    What a tool answered is external unless the host has said otherwise.
+    """
     return [
-        (tool["name"], tool["content"])
+        (tool["name"], tool["content"], Trust(tool.get("trust", Trust.EXTERNAL)))
         for tool in work.payload["tools"]
         if tool["ok"] and has_letter_or_digit(tool["content"]) and not is_memory_tool(tool["name"])
     ]
+
+
+def brings_strangers(tools: Sequence[tuple[str, str, Trust]]) -> bool:
+    """Whether what tools told may be the words of strangers."""
+    return any(trust is Trust.EXTERNAL for _, _, trust in tools)
 
 
 def _heard_from_tools(work: QueuedWork) -> list[str]:
@@ -94,9 +111,9 @@ def _read_conversation(work: QueuedWork, recalled: Sequence[StoredMemory]) -> Ma
     user, reply = work.payload["user"], work.payload["assistant"]
     tools = told(work)
     strangers = [memory.summary for memory in recalled if memory.trust is Trust.EXTERNAL]
-    outside = bool(strangers) or any(reads_outside(name) for name, _ in tools)
+    outside = bool(strangers) or brings_strangers(tools)
     shown_user, shown_reply, shown_tools = cut_to_budget(
-        user, reply, [f"{name or 'tool'}: {words}" for name, words in tools]
+        user, reply, [f"{name or 'tool'}: {words}" for name, words, _ in tools]
     )
     prompt = render(
         "triage_conversation",
@@ -116,7 +133,7 @@ def _read_conversation(work: QueuedWork, recalled: Sequence[StoredMemory]) -> Ma
                 assistant=set(terms(reply)),
                 tools={term for words in [*strangers, *_heard_from_tools(work)] for term in terms(words)},
                 outside=outside,
-                asked=is_question(user),
+                asked=is_question(user) or is_request(user),
             )
         )
         speaker, words = {
@@ -140,7 +157,7 @@ def _read_conversation(work: QueuedWork, recalled: Sequence[StoredMemory]) -> Ma
         )
 
     empty = None if has_letter_or_digit(user) else "the user said nothing with a letter or digit"
-    return Material(prompt, any(is_read_tool(name) for name, _ in tools), draft, empty)
+    return Material(prompt, any(is_read_tool(name) for name, _, _ in tools), draft, empty)
 
 
 def _read_item(work: QueuedWork, _: Sequence[StoredMemory]) -> Material:

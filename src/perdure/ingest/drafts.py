@@ -105,7 +105,7 @@ async def prepare(drafts: Sequence[Draft], embedder: Embedder, max_chunk_bytes: 
 
 def document_text(draft: Draft, piece: str) -> str:
     """What is embedded for a chunk: the name of who said it, then the words."""
-    name = named_speaker(draft.speaker, draft.trust)
+    name = named_speaker(draft.speaker, draft.trust, draft.source)
     return f"{name}: {piece}" if name else piece
 
 
@@ -114,7 +114,7 @@ def chunk_of(draft: Draft, piece: str, vector: Matrix | None, *, whole: bool, la
     found = analyse(piece)
     return NewMemory(
         summary=piece,
-        terms=(*found.terms, *extra_terms(draft.speaker, draft.trust, draft.source_date)),
+        terms=(*found.terms, *extra_terms(draft.speaker, draft.trust, draft.source, draft.source_date)),
         forms=found.forms,
         length=found.length,
         content_hash=content_hash(draft.text, draft.speaker) if whole else None,
@@ -126,7 +126,7 @@ def chunk_of(draft: Draft, piece: str, vector: Matrix | None, *, whole: bool, la
         salience=draft.salience,
         tags=draft.tags,
         entities=draft.entities,
-        entity_keys=entity_keys_of(draft.entities, draft.speaker, draft.trust),
+        entity_keys=entity_keys_of(draft.entities, draft.speaker, draft.trust, draft.source),
         facets=facets_of(draft.tags, draft.source, draft.speaker, draft.metadata),
         speaker=draft.speaker,
         speaker_key=fold(draft.speaker) if draft.speaker else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from perdure.errors import ModelUnavailable
+from perdure.ingest.keys import is_tools
 from perdure.ingest.verbatim import VERBATIM
 from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction
@@ -12,6 +13,7 @@ from perdure.store.evidence import VerbatimExchange, verbatim_exchanges
 from perdure.store.memories import MemoryRow
 from perdure.store.queue import Queue, enqueue
 from perdure.store.spaces import SpaceRow, lock_space
+from perdure.text import ASSISTANT
 from perdure.types import Trust
 
 BATCH: Final = 256
@@ -72,16 +74,15 @@ def _user_of(exchange: VerbatimExchange) -> str | None:
 def _said(exchange: VerbatimExchange) -> dict[str, object]:
     """An exchange as capture queues it."""
 
-    def words_of(trust: Trust) -> str:
-        return "\n".join(_words(text) for text in exchange.texts if text[0].memory.trust is trust)
-
+    firsts = [(text[0].memory, _words(text)) for text in exchange.texts]
+    replies = [words for memory, words in firsts if memory.speaker == ASSISTANT]
     return {
-        "user": words_of(Trust.USER),
-        "assistant": words_of(Trust.ASSISTANT),
+        "user": "\n".join(words for memory, words in firsts if memory.trust is Trust.USER),
+        "assistant": "\n".join(replies),
         "tools": [
-            {"name": text[0].memory.speaker, "content": _words(text), "ok": True}
-            for text in exchange.texts
-            if text[0].memory.trust is Trust.TOOL
+            {"name": memory.speaker, "content": words, "ok": True, "trust": memory.trust}
+            for memory, words in firsts
+            if memory.speaker != ASSISTANT and is_tools(memory.source, memory.trust)
         ],
         "recalled_ids": [],
     }

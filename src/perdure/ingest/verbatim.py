@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perdure.ingest.domains import item_draft, observed, told
+from perdure.ingest.domains import brings_strangers, item_draft, observed, told
 from perdure.ingest.drafts import Draft, excerpt_of, prepare
+from perdure.ingest.keys import CONVERSATION, is_tools
 from perdure.ingest.revisions import earlier_revisions, outdate
 from perdure.ingest.work import Ready
 from perdure.ingest.writing import write_texts
@@ -33,10 +34,10 @@ def verbatim_drafts(work: QueuedWork) -> list[Draft]:
 
     def draft(text: str, trust: Trust, speaker: str | None) -> Draft:
         # A tool answers, but it is nobody who said something.
-        who = None if trust is Trust.TOOL else speaker
+        who = None if is_tools(CONVERSATION, trust) and speaker != ASSISTANT else speaker
         return Draft(
             text=text,
-            source="conversation",
+            source=CONVERSATION,
             trust=trust,
             source_date=work.occurred_at,
             speaker=speaker,
@@ -46,10 +47,13 @@ def verbatim_drafts(work: QueuedWork) -> list[Draft]:
             evidence=(Evidence("exchange", operation, who, observed(work), excerpt_of(text)),),
         )
 
+    tools = told(work)
+    # What the assistant says after it has read strangers' words may be theirs.
+    replied = Trust.EXTERNAL if brings_strangers(tools) else Trust.ASSISTANT
     said = [
         draft(work.payload["user"], Trust.USER, work.speaker),
-        draft(work.payload["assistant"], Trust.ASSISTANT, ASSISTANT),
-        *(draft(words, Trust.TOOL, name or "tool") for name, words in told(work)),
+        draft(work.payload["assistant"], replied, ASSISTANT),
+        *(draft(words, trust, name or "tool") for name, words, trust in tools),
     ]
     return [one for one in said if has_letter_or_digit(one.text)]
 
@@ -62,21 +66,48 @@ async def keep_verbatim(resources: Resources, space: SpaceRow, works: Sequence[Q
         if drafts
         else []
     )
+    told: list[list[Told]] = [[] for _ in works]
+    for (number, draft), text in zip(drafts, texts, strict=True):
+        told[number].append(Told(draft, text, observed(works[number])))
 
     async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
         outcomes: list[Outcome] = []
-        written = list(zip(drafts, await write_texts(tx, resources, space, texts), strict=True))
-        later = {_root(outcome) for _, outcome in written}
-        for number, work in enumerate(works):
-            mine = [outcome for (at, _), outcome in written if at == number]
-            later -= {_root(outcome) for outcome in mine}
-            outcomes += mine or [Nothing("nothing to keep as it was said")]
-            rows = [row for row in await earlier_revisions(tx, space, work) if row.memory.id not in later]
-            if mine or work.payload.get("cancelled"):
-                outcomes += await outdate(tx, rows, _root(mine[0]) if mine else None, work)
+        for turn in _in_turn(works):
+            news = [one for number in turn for one in told[number]]
+            written = iter(await write_news(tx, resources, space, news, replaced=False))
+            for number in turn:
+                mine = [next(written) for _ in told[number]]
+                outcomes += mine or [Nothing("nothing to keep as it was said")]
+                outcomes += await _outdated(tx, space, works[number], mine)
         return outcomes
 
     return Ready(write)
+
+
+def _in_turn(works: Sequence[QueuedWork]) -> list[list[int]]:
+    """Places of rows that may be written together: of revisions of the same thing each finds the earlier one stored."""
+    turns: list[list[int]] = []
+    latest: dict[tuple[str, str | None, object], int] = {}
+    for place, work in enumerate(works):
+        series = work.payload.get("series")
+        key = work.kind, work.audience, series
+        turn = latest[key] + 1 if series and key in latest else 0
+        latest[key] = turn
+        if turn == len(turns):
+            turns.append([])
+        turns[turn].append(place)
+    return turns
+
+
+async def _outdated(
+    tx: SpaceTransaction, space: SpaceRow, work: QueuedWork, mine: Sequence[Stored | Merged | Nothing]
+) -> Sequence[Outcome]:
+    """Makes tombstones of what earlier revisions left: in the place of the new one, or closed by a cancellation."""
+    cancelled = bool(work.payload.get("cancelled"))
+    new = next((_root(one) for one in mine if not isinstance(one, Nothing)), None)
+    if new is None and not cancelled:
+        return []
+    return await outdate(tx, await earlier_revisions(tx, space, work), new, work)
 
 
 def _root(outcome: Stored | Merged) -> int:

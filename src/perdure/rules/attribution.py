@@ -2,7 +2,7 @@
 
 A model says who said it, but the model has read tool text, which may have told it what to say. So its word counts as
 the user's only where the words bear it out: something of it stands in what the user said, nothing of it is known from
-the tools alone, and of the answer to a question no more of it stands in the reply alone.
+the tools alone, and of the answer to a question or a request no more of it stands in the reply alone.
 """
 
 from __future__ import annotations
@@ -28,14 +28,8 @@ _WRITING_WORDS: Final = """
     add archive cancel create delete edit forget insert make notify pay post publish put remove rename reply save send
     set submit turn update upload write
 """
-_OUTSIDE_WORDS: Final = """
-    article browse browser calendar crawl download email feed fetch http inbox link mail news page pdf rss scrape
-    search site slack telegram tweet url web webpage website wiki wikipedia youtube
-"""
 _WRITING: Final = frozenset(_WRITING_WORDS.split())
 """First words of names of tools that do something rather than look something up."""
-_OUTSIDE: Final = frozenset(_OUTSIDE_WORDS.split())
-"""Words in names of tools that read what strangers may have written."""
 
 
 def is_memory_tool(name: str) -> bool:
@@ -58,15 +52,6 @@ def is_read_tool(name: str) -> bool:
     return not is_memory_tool(name) and not (words and words[0] in _WRITING)
 
 
-def reads_outside(name: str) -> bool:
-    """Whether a tool brings text that strangers may have written: mail, calendars, the web.
-
-    >>> reads_outside("web_search"), reads_outside("readInbox"), reads_outside("get_weather")
-    (True, True, False)
-    """
-    return not is_memory_tool(name) and not _OUTSIDE.isdisjoint(_words(name))
-
-
 def vouched_by(
     said_by: str,
     summary: AbstractSet[str],
@@ -87,7 +72,8 @@ def vouched_by(
         outside: whether text that strangers may have written was in the exchange; then nothing but the user's own
             word is trusted more than `external`, and the user has to have said most of it: strangers may write in
             another language, in which no term of theirs is found again.
-        asked: the user asked a question: what the reply tells more of is the reply's own.
+        asked: the user asked a question, or for something to be read or looked up: what the reply tells more of is
+            the reply's own.
     """
     own = summary & user
     replied = (summary & assistant) - user

@@ -75,7 +75,8 @@ ASKED: Final = ("id", "summary", "audience", "conversation_id", "created_at", "s
 """What the statement tells of every memory."""
 
 FIXED: Final = ("source", "trust", "speaker", "language", "chunk_of", "chunk_no")
-"""What can't change, and of which the statement tells where the memory is still stored."""
+"""What hardly changes, and of which the statement tells where the memory is still stored; of trust, which a merge may
+raise, the history is asked."""
 
 LIVE: Final[Mapping[str, object]] = {
     "superseded_by": None,
@@ -132,6 +133,7 @@ def _version(space: str, row: Mapping[str, Any]) -> Version:
         **state,
         **{name: row[name] for name in ASKED},
         **{name: fixed[name] for name in FIXED},
+        "trust": state.get("trust", fixed["trust"]),
         **LIVE,
     }
     vector = None if row["embedding"] is None else np.asarray(row["embedding"].to_numpy(), np.float32)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from psycopg.types.json import Jsonb
 
 from perdure.errors import Conflict
+from perdure.rules.verdicts import TRUST_RANK
 from perdure.store.database import SpaceTransaction
 from perdure.store.decay import settling
 from perdure.store.memories import (
@@ -69,6 +70,10 @@ PIN: Final = """
 RAISE_SALIENCE: Final = """
     UPDATE memory_state m SET salience = least(10, %(salience)s::real), decayed_at = {decayed_at}
     WHERE m.space_id = %(space_id)s AND m.memory_id = %(id)s AND {settled} < least(10, %(salience)s::real)
+"""
+
+SET_TRUST: Final = """
+    UPDATE memories SET trust = %(trust)s WHERE space_id = %(space_id)s AND id = %(id)s
 """
 
 SET_TAGS: Final = """
@@ -254,26 +259,33 @@ async def pin(tx: SpaceTransaction, rows: Sequence[MemoryRow], changed_by: str, 
 
 
 async def merge_into(tx: SpaceTransaction, rows: Sequence[MemoryRow], text: NewText) -> None:
-    """An exact duplicate of a text arrived: tags and evidence are united, salience is the greater of both.
+    """The same arrived again: tags and evidence are united, salience and trust are the greater of both.
 
     `rows` are all chunks of the stored text; each one that changes gets a row of history. External text adds evidence
-    to what somebody else said, and nothing more: no mail makes the user's words weigh more.
+    to what somebody else said, and nothing more: no mail makes the user's words weigh more. What a mail said first is
+    the user's word from the day that they say it, too.
     """
     first = text.chunks[0]
     tag_keys = [key for key in first.facets if key.startswith("tag:")]
     for row in rows:
-        if first.trust is Trust.EXTERNAL and row.memory.trust is not Trust.EXTERNAL:
-            continue
         memory_id = row.memory.id
+        raises = TRUST_RANK[first.trust] > TRUST_RANK[row.memory.trust]
+        if raises:
+            await tx.execute(SET_TRUST, {"id": memory_id, "trust": first.trust})
+            # Of a tool the name was no key; of who says it now it is one.
+            named = sorted(set(first.entity_keys) - {entity_key(entity) for entity in first.entities})
+            await add_entity_postings(tx, memory_id, named)
+        elif first.trust is Trust.EXTERNAL and row.memory.trust is not Trust.EXTERNAL:
+            continue
         known = {fold(tag) for tag in row.memory.tags}
         added = [tag for tag in first.tags if fold(tag) not in known]
         if added:
             await tx.execute(SET_TAGS, {"id": memory_id, "tags": [*row.memory.tags, *added]})
             await add_facets(tx, memory_id, tag_keys)
         raised = await tx.execute(settling(RAISE_SALIENCE), {"id": memory_id, "salience": first.salience})
-        if added or raised:
+        if added or raised or raises:
             await write_history(tx, row, "merge", first.source)
-    await add_evidence(tx, [(row.memory.id, item) for row in rows for item in first.evidence])
+    await add_evidence(tx, [(row.memory.id, item) for row in rows for item in first.borne_out])
 
 
 async def supersede(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from perdure.rules.verdicts import TRUST_RANK
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, chunk_ids, read_rows
 
@@ -23,13 +24,26 @@ MEMORIES_FROM: Final = """
     ORDER BY 1
 """
 
-# A mail or an event that says the same doesn't make what a person said any newer.
+# Two events in the same words are one memory.
+ALSO_TOLD: Final = """
+    SELECT DISTINCT e.memory_id
+    FROM memory_evidence e
+    WHERE e.space_id = %(space_id)s AND e.memory_id = ANY(%(ids)s) AND e.kind = %(kind)s
+      AND e.external_id <> %(external_id)s
+"""
+
+WITHDRAW: Final = """
+    DELETE FROM memory_evidence
+    WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND kind = %(kind)s AND external_id = %(external_id)s
+"""
+
+# What somebody less trusted says bears a memory out, and doesn't make it any newer. `ranks`: the least trusted first.
 LAST_OBSERVED: Final = """
     SELECT e.memory_id, max(e.observed_at) AS observed_at
     FROM memory_evidence e
     JOIN memories m ON m.space_id = %(space_id)s AND m.id = e.memory_id
     WHERE e.space_id = %(space_id)s AND e.memory_id = ANY(%(ids)s) AND e.observed_at IS NOT NULL
-      AND (e.kind NOT IN ('email', 'calendar') OR m.trust IN ('external', 'derived'))
+      AND array_position(%(ranks)s::text[], e.trust) >= array_position(%(ranks)s::text[], m.trust)
     GROUP BY e.memory_id
 """
 
@@ -86,9 +100,22 @@ async def memories_from(tx: SpaceTransaction, kind: str, external_id: str, audie
     return [row["root"] for row in rows]
 
 
+async def also_told(tx: SpaceTransaction, kind: str, external_id: str, roots: Sequence[int]) -> set[int]:
+    """Those of these texts that rest on other evidence of this kind, too; each is named by its first chunk."""
+    params = {"ids": list(roots), "kind": kind, "external_id": external_id}
+    return {row["memory_id"] for row in await tx.fetch_all(ALSO_TOLD, params)}
+
+
+async def withdraw(tx: SpaceTransaction, kind: str, external_id: str, roots: Sequence[int]) -> None:
+    """Takes this evidence off these texts, all their chunks: it says something else by now, or nothing any more."""
+    ids = await chunk_ids(tx, roots)
+    await tx.execute(WITHDRAW, {"ids": ids, "kind": kind, "external_id": external_id})
+
+
 async def last_observed(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, datetime]:
     """When each memory was observed last: a truth that was told again is as new as that. Of those with evidence."""
-    return {row["memory_id"]: row["observed_at"] for row in await tx.fetch_all(LAST_OBSERVED, {"ids": list(ids)})}
+    params = {"ids": list(ids), "ranks": sorted(TRUST_RANK, key=TRUST_RANK.__getitem__)}
+    return {row["memory_id"]: row["observed_at"] for row in await tx.fetch_all(LAST_OBSERVED, params)}
 
 
 async def verbatim_exchanges(tx: SpaceTransaction, made_by: str, limit: int, *, space: str) -> list[VerbatimExchange]:

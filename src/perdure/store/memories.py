@@ -6,7 +6,7 @@ Adding expects the space's lock (`spaces.lock_space`), so that check and write a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -87,14 +87,14 @@ DELETE_VECTORS: Final = """
 """
 
 INSERT_EVIDENCE: Final = """
-    INSERT INTO memory_evidence (space_id, memory_id, kind, external_id, speaker, observed_at, excerpt)
-    SELECT %(space_id)s, r.memory_id, r.kind, r.external_id, r.speaker, r.observed_at, r.excerpt
+    INSERT INTO memory_evidence (space_id, memory_id, kind, external_id, speaker, observed_at, excerpt, trust)
+    SELECT %(space_id)s, r.memory_id, r.kind, r.external_id, r.speaker, r.observed_at, r.excerpt, r.trust
     FROM jsonb_to_recordset(%(rows)s) AS r (
-        memory_id bigint, kind text, external_id text, speaker text, observed_at timestamptz, excerpt text)
+        memory_id bigint, kind text, external_id text, speaker text, observed_at timestamptz, excerpt text, trust text)
 """
 
 READ_EVIDENCE: Final = """
-    SELECT kind, external_id, speaker, observed_at, excerpt
+    SELECT kind, external_id, speaker, observed_at, excerpt, trust
     FROM memory_evidence WHERE space_id = %(space_id)s AND memory_id = %(id)s ORDER BY observed_at NULLS LAST, id
 """
 
@@ -182,6 +182,11 @@ class NewMemory:
         """The terms in one line; the unstemmed spellings, if any, in a second one. No term holds white space."""
         return "\n".join(" ".join(words) for words in (self.terms, self.forms) if words)
 
+    @property
+    def borne_out(self) -> tuple[Evidence, ...]:
+        """The evidence, each with who vouched for it: whoever vouches for the memory, where it doesn't say."""
+        return tuple(item if item.trust else replace(item, trust=self.trust) for item in self.evidence)
+
     def postings(self, memory_id: int) -> Postings:
         return Postings(memory_id, self.terms, self.entity_keys, self.facets, self.length)
 
@@ -241,7 +246,7 @@ async def insert_texts(tx: SpaceTransaction, texts: Sequence[NewText], family_id
     await tx.execute(INSERT_STATE, {"rows": Jsonb(states)})
     await insert_vectors(tx, family_id, [(i, chunk.vector) for i, chunk in pairs])
     await insert_postings(tx, [chunk.postings(i) for i, chunk in pairs])
-    await add_evidence(tx, [(i, evidence) for i, chunk in pairs for evidence in chunk.evidence])
+    await add_evidence(tx, [(i, evidence) for i, chunk in pairs for evidence in chunk.borne_out])
     return grouped
 
 
@@ -278,6 +283,7 @@ async def add_evidence(tx: SpaceTransaction, evidence: Sequence[tuple[int, Evide
             "speaker": item.speaker,
             "observed_at": item.observed_at.isoformat() if item.observed_at else None,
             "excerpt": item.excerpt[:EXCERPT_CHARS],
+            "trust": item.trust,
         }
         for memory_id, item in evidence
     ]
@@ -286,7 +292,8 @@ async def add_evidence(tx: SpaceTransaction, evidence: Sequence[tuple[int, Evide
 
 
 async def read_evidence(tx: SpaceTransaction, memory_id: int) -> list[Evidence]:
-    return [Evidence(**row) for row in await tx.fetch_all(READ_EVIDENCE, {"id": memory_id})]
+    rows = await tx.fetch_all(READ_EVIDENCE, {"id": memory_id})
+    return [Evidence(**{**row, "trust": Trust(row["trust"]) if row["trust"] else None}) for row in rows]
 
 
 async def read_rows(tx: SpaceTransaction, space: str, ids: Sequence[int]) -> dict[int, MemoryRow]:

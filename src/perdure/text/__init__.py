@@ -12,6 +12,7 @@ from perdure.text.door import MAX_TEXT_BYTES, clean, has_letter_or_digit, requir
 from perdure.text.folding import fold
 from perdure.text.names import ASSISTANT, MAX_ENTITY_KEYS, entity_key, entity_keys, is_assistant, is_role, name_keys
 from perdure.text.questions import is_question
+from perdure.text.requests import is_request
 from perdure.text.secrets import Masked, mask, masked_fields, masked_json
 from perdure.text.smalltalk import is_elliptic, says_something
 from perdure.text.words import MAX_QUERY_TERMS, MAX_TERM_CHARS, Analysis, analyse, forms, query_terms, terms
@@ -38,6 +39,7 @@ __all__ = [
     "is_assistant",
     "is_elliptic",
     "is_question",
+    "is_request",
     "is_role",
     "mask",
     "masked_fields",
