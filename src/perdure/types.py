@@ -142,10 +142,6 @@ class PendingItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
-    """What `recall` hands back for one turn.
-
-@dataclass(frozen=True, slots=True)
 class LeftOut:
     """A memory that the turn could have used and that was left out of the prompt, whole.
 
@@ -159,6 +155,10 @@ class LeftOut:
     tokens: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What `recall` hands back for one turn.
+
     `memories` is empty when nothing is worth injecting. `prefix` is stable from turn to turn and can be cached by the
     model's server; `tail` changes, and costs at most about `tokens`. `degraded` names the parts that failed or ran out
     of time; the rest is still good. `left_out` are memories that passed the gate and repeat others, or didn't fit.
@@ -171,12 +171,12 @@ class LeftOut:
     tail: str
     degraded: tuple[str, ...]
     timings_ms: Mapping[str, float]
+    left_out: tuple[LeftOut, ...] = ()
+    tokens: int = 0
 
     @property
     def ids(self) -> tuple[int, ...]:
         """Ids of the injected memories, for `capture(recall=...)`."""
-    left_out: tuple[LeftOut, ...] = ()
-    tokens: int = 0
         return tuple(hit.memory.id for hit in self.memories)
 
 
@@ -196,6 +196,14 @@ class SearchResult:
     queries: tuple[str, ...] = ()
     reranked: bool = False
     as_of: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """Which memories were counted as retrieved, sibling chunks included, and which are not there for this audience."""
+
+    tracked: tuple[int, ...]
+    ignored: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +230,7 @@ Fate = Literal[
     "behind",
     "repeated",
     "below_the_gate",
+    "over_budget",
     "failed",
 ]
 
@@ -234,7 +243,6 @@ class WhyNot:
         memory_id, query: what was asked about.
         fate: where it fell out; `not_there` is also what somebody else's memory is.
         detail: the same in a sentence, with what it rests on.
-    "over_budget",
         hit: the memory with each term of the formula; None where it never came that far.
         place: where the formula puts it among the `visible` memories that could be returned, 1 being the first.
         limit: how many were asked for.
