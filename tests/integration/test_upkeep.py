@@ -13,9 +13,9 @@ import pytest
 from perdure.rules.decay import decayed, regressed
 from perdure.store.changes import supersede
 from perdure.store.database import SpaceTransaction
+from perdure.store.leases import Leased, take
 from perdure.store.memories import add_evidence, read_rows
 from perdure.store.spaces import lock_space
-from perdure.store.upkeep import take_lease
 from perdure.types import Evidence, Stored
 from tests.integration.conftest import open_memory
 
@@ -254,10 +254,10 @@ async def test_a_lease_that_was_left_behind_holds_nobody_up_for_long(space: Spac
     row = await space._memory.find_space(space.name)
     assert row is not None
 
-    async def take(tx: SpaceTransaction) -> object:
-        return await take_lease(tx, "a process that was killed", 120)
+    async def leave(tx: SpaceTransaction) -> bool:
+        return await take(tx, Leased.UPKEEP, "a process that was killed", 120)
 
-    assert await space._memory.resources.database.in_space(row.id, take)
+    assert await space._memory.resources.database.in_space(row.id, leave)
     assert (await space.upkeep()).busy
     noon.advance(timedelta(seconds=121))
     assert (await space.upkeep()).aged == 1

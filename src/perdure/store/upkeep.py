@@ -1,33 +1,23 @@
-"""Who keeps a space up, one at a time, and what side tables hold beyond their retention."""
+"""When a space was last kept up, and what side tables hold beyond their retention."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from perdure.store.database import SpaceTransaction
 
 WINDOW: Final = 2000
 """Rows of a side table that one statement goes through."""
-LONGEST_LEASE: Final = timedelta(days=1)
-"""A lease that ends later than that was taken before the clock was set back, and holds nobody up."""
-
-TAKE_LEASE: Final = """
-    INSERT INTO upkeep_state (space_id, lease_holder, lease_until)
-    VALUES (%(space_id)s, %(holder)s, %(until)s)
-    ON CONFLICT (space_id) DO UPDATE SET lease_holder = excluded.lease_holder, lease_until = excluded.lease_until
-    WHERE upkeep_state.lease_until IS NULL OR upkeep_state.lease_until < %(now)s
-       OR upkeep_state.lease_until > %(latest)s OR upkeep_state.lease_holder = excluded.lease_holder
-    RETURNING retired_at
+READ_RETIRED: Final = """
+    SELECT u.retired_at FROM upkeep_state u WHERE u.space_id = %(space_id)s
 """
 
-END_LEASE: Final = """
+FINISH: Final = """
     UPDATE upkeep_state
-    SET lease_holder = NULL, lease_until = NULL,
-        finished_at = coalesce(%(finished_at)s::timestamptz, finished_at),
+    SET finished_at = coalesce(%(finished_at)s::timestamptz, finished_at),
         retired_at = coalesce(%(retired_at)s::timestamptz, retired_at)
-    WHERE space_id = %(space_id)s AND lease_holder = %(holder)s
+    WHERE space_id = %(space_id)s
 """
 
 NEXT_OPERATIONS: Final = """
@@ -57,26 +47,15 @@ RETIRE_HISTORY: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """A space is ours to keep up; `retired_at` is when its side tables were last gone through."""
-
-    retired_at: datetime | None
-
-
-async def take_lease(tx: SpaceTransaction, holder: str, seconds: float) -> Lease | None:
-    """Takes or renews the lease of this space; None while somebody else has it."""
-    until = tx.now + timedelta(seconds=seconds)
-    params = {"holder": holder, "until": until, "latest": tx.now + LONGEST_LEASE}
-    row = await tx.fetch_one(TAKE_LEASE, params)
-    return None if row is None else Lease(row["retired_at"])
+async def read_retired(tx: SpaceTransaction) -> datetime | None:
+    """When side tables were last gone through."""
+    row = await tx.fetch_one(READ_RETIRED)
+    return row["retired_at"] if row else None
 
 
-async def end_lease(
-    tx: SpaceTransaction, holder: str, *, finished_at: datetime | None = None, retired_at: datetime | None = None
-) -> None:
-    """Gives the lease back, and says what came to its end."""
-    await tx.execute(END_LEASE, {"holder": holder, "finished_at": finished_at, "retired_at": retired_at})
+async def finish(tx: SpaceTransaction, *, finished_at: datetime, retired_at: datetime | None) -> None:
+    """Says when the tick began that came to its end, and when it went through side tables if it did."""
+    await tx.execute(FINISH, {"finished_at": finished_at, "retired_at": retired_at})
 
 
 async def retire_operations(tx: SpaceTransaction, after: str, before: datetime) -> tuple[str | None, int]:

@@ -15,8 +15,9 @@ from perdure.errors import DatabaseUnavailable, without_words
 from perdure.resources import Resources
 from perdure.store.aging import age, next_window
 from perdure.store.database import SpaceTransaction
+from perdure.store.leases import Leased, end, take
 from perdure.store.spaces import SpaceRow
-from perdure.store.upkeep import WINDOW, Lease, end_lease, retire_history, retire_operations, retire_usage, take_lease
+from perdure.store.upkeep import WINDOW, finish, read_retired, retire_history, retire_operations, retire_usage
 from perdure.upkeep.pruning import prune
 from perdure.upkeep.report import Tally, UpkeepReport
 
@@ -55,19 +56,40 @@ async def keep_up(
     if dry_run:
         finished = await _windows(resources, space, tally, audience=audience, dry_run=True, stop=late)
         return tally.report(dry_run=True, finished=finished)
-    began, lease = await _take(resources, space, holder)
-    if lease is None:
+    if not await _take(resources, space, holder):
         return UpkeepReport(busy=True)
-    retired_at: datetime | None = None
-    finished = False
     try:
-        finished = await _windows(resources, space, tally, audience=audience, holder=holder, stop=late)
-        if finished and (lease.retired_at is None or lease.retired_at <= began - RETIRE_EVERY):
-            finished = await _retire(resources, space, tally, late)
-            retired_at = began if finished else None
+        finished = await _tick(resources, space, holder, tally, audience=audience, stop=late)
     finally:
-        await _end(resources, space, holder, finished_at=began if finished else None, retired_at=retired_at)
+        await _end(resources, space, holder)
     return tally.report(dry_run=False, finished=finished)
+
+
+async def _tick(
+    resources: Resources,
+    space: SpaceRow,
+    holder: str,
+    tally: Tally,
+    *,
+    audience: str | None,
+    stop: Callable[[], bool],
+) -> bool:
+    """All of a tick, under the lease; returns whether it came to its end."""
+
+    async def begin(tx: SpaceTransaction) -> tuple[datetime, datetime | None]:
+        return tx.now, await read_retired(tx)
+
+    async def write(tx: SpaceTransaction) -> None:
+        await finish(tx, finished_at=began, retired_at=began if retiring else None)
+
+    began, retired_at = await resources.database.in_space(space.id, begin)
+    retiring = retired_at is None or not began - RETIRE_EVERY < retired_at <= began
+    if not await _windows(resources, space, tally, audience=audience, holder=holder, stop=stop):
+        return False
+    if retiring and not await _retire(resources, space, tally, stop):
+        return False
+    await resources.database.in_space(space.id, write)
+    return True
 
 
 async def _windows(
@@ -83,7 +105,7 @@ async def _windows(
     """Goes once through all rows of the space, in the order of their ids; returns whether it came to the end."""
     after = 0
     while not stop():
-        if holder is not None and (await _take(resources, space, holder))[1] is None:
+        if holder is not None and not await _take(resources, space, holder):
             return False
 
         async def window(tx: SpaceTransaction, after: int = after) -> int | None:
@@ -151,22 +173,15 @@ async def _retire(resources: Resources, space: SpaceRow, tally: Tally, stop: Cal
     return True
 
 
-async def _take(resources: Resources, space: SpaceRow, holder: str) -> tuple[datetime, Lease | None]:
-    async def take(tx: SpaceTransaction) -> tuple[datetime, Lease | None]:
-        return tx.now, await take_lease(tx, holder, resources.settings.lease_s)
+async def _take(resources: Resources, space: SpaceRow, holder: str) -> bool:
+    async def work(tx: SpaceTransaction) -> bool:
+        return await take(tx, Leased.UPKEEP, holder, resources.settings.lease_s)
 
-    return await resources.database.in_space(space.id, take)
+    return await resources.database.in_space(space.id, work)
 
 
-async def _end(
-    resources: Resources,
-    space: SpaceRow,
-    holder: str,
-    *,
-    finished_at: datetime | None,
-    retired_at: datetime | None,
-) -> None:
-    async def end(tx: SpaceTransaction) -> None:
-        await end_lease(tx, holder, finished_at=finished_at, retired_at=retired_at)
+async def _end(resources: Resources, space: SpaceRow, holder: str) -> None:
+    async def work(tx: SpaceTransaction) -> None:
+        await end(tx, Leased.UPKEEP, holder)
 
-    await resources.database.in_space(space.id, end)
+    await resources.database.in_space(space.id, work)
