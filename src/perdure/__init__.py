@@ -35,6 +35,7 @@ from perdure.types import (
     GateReading,
     Hit,
     MemoryType,
+    LeftOut,
     Merged,
     Message,
     Nothing,
@@ -48,6 +49,7 @@ from perdure.types import (
     StoredMemory,
     Superseded,
     Trust,
+    TaskRecall,
     WhyNot,
 )
 
@@ -89,6 +91,7 @@ __all__ = [
     "InvalidInput",
     "Memory",
     "MemoryType",
+    "LeftOut",
     "Merged",
     "Message",
     "NotFound",
@@ -110,6 +113,7 @@ __all__ = [
     "Superseded",
     "ToolResult",
     "Trust",
+    "TaskRecall",
     "WhyNot",
     "__version__",
 ]

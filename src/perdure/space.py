@@ -19,6 +19,7 @@ from perdure.store.changes import read_history
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import EXCERPT_CHARS, list_ids, read_evidence, read_rows
 from perdure.store.spaces import SpaceRow
+from perdure.store.tasks import drop_task, set_task
 from perdure.store.visibility import facets_of
 from perdure.text import require_text
 from perdure.types import (
@@ -30,6 +31,7 @@ from perdure.types import (
     Recall,
     SearchResult,
     StoredMemory,
+    TaskRecall,
     Trust,
     WhyNot,
 )
@@ -178,6 +180,27 @@ class Space(SpaceIntake):
         verdicts = recall.read_feedback(retrieved, useful)
         space = await self._memory.find_space(self.name)
         return await recall.give_feedback(self._resources, space, verdicts, self.audience)
+
+    async def set_task(self, task: str | None) -> None:
+        """Says what is being worked on: the worker recalls for it at each heartbeat. None: nothing any more.
+
+        There is one task for each audience of a space; the same task said again goes on.
+
+        Raises:
+            InvalidInput: the text is empty or too long.
+        """
+        if task is None:
+            space = await self._memory.find_space(self.name)
+            if space is not None:
+                await self._in(space, lambda tx: drop_task(tx, self.audience))
+            return
+        words = ingest.own_words(require_text(task, "task"))
+        await self._in(await self._memory.ensure_space(self.name), lambda tx: set_task(tx, self.audience, words))
+
+    async def task_recall(self) -> TaskRecall | None:
+        """What the worker last recalled for the task at hand, at most 3 memories; None where no task is set."""
+        space = await self._memory.find_space(self.name)
+        return None if space is None else await recall.task_recall(self._resources, space, self.audience)
 
     # -- on request --------------------------------------------------------------------------------------------------
 

@@ -127,6 +127,9 @@ class Space:
 
     recall = _blocking(AsyncSpace.recall)
     capture = _blocking(AsyncSpace.capture)
+    feedback = _blocking(AsyncSpace.feedback)
+    set_task = _blocking(AsyncSpace.set_task)
+    task_recall = _blocking(AsyncSpace.task_recall)
     drain = _blocking(AsyncSpace.drain)
     save = _blocking(AsyncSpace.save)
     search = _blocking(AsyncSpace.search)

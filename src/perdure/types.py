@@ -181,6 +181,20 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskRecall:
+    """What the worker last recalled for the task at hand; `recalled_at` is None until it has.
+
+    `stale` says that this is too long ago, or hasn't been: no worker runs, or it can't.
+    """
+
+    task: str
+    memories: tuple[StoredMemory, ...]
+    set_at: datetime
+    recalled_at: datetime | None
+    stale: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """Hits of a search, best first: by score, or with `reranked` as the model put them.
 

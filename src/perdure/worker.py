@@ -16,6 +16,7 @@ from datetime import timedelta
 
 from perdure.errors import DatabaseUnavailable, without_words
 from perdure.ingest import drain_pending_triage
+from perdure.recall import recall_for_tasks
 from perdure.resources import Resources
 from perdure.store.crossing import DueSpace, find_due_spaces
 from perdure.store.database import Transaction
@@ -109,6 +110,7 @@ class Worker:
                 last_heartbeat = clock.monotonic()
             try:
                 await self.tick(heartbeat=heartbeat)
+                await recall_for_tasks(self._resources, heartbeat=heartbeat, stopping=self._stopping.is_set)
             except DatabaseUnavailable as error:
                 log.warning("the worker waits for the database: %s", error.message)
             except Exception as error:

@@ -4,6 +4,7 @@ from perdure.recall.feedback import give_feedback, read_feedback
 from perdure.recall.prefetch import Turn, prefetch, read_history
 from perdure.recall.retrieval import require_profile
 from perdure.recall.search import Sought, search
+from perdure.recall.task import recall_for_tasks, task_recall
 from perdure.recall.why_not import Asked, why_not
 
 __all__ = [
@@ -14,7 +15,9 @@ __all__ = [
     "prefetch",
     "read_feedback",
     "read_history",
+    "recall_for_tasks",
     "require_profile",
     "search",
+    "task_recall",
     "why_not",
 ]

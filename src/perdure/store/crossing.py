@@ -29,6 +29,12 @@ FIND_DUE_SPACES: Final = """
     LIMIT %(limit)s
 """
 
+SPACES_WITH_TASKS: Final = """
+    SELECT DISTINCT t.space_id FROM current_tasks t
+    WHERE t.recalled_at IS NULL OR t.recalled_at <= %(recalled_by)s::timestamptz
+    ORDER BY t.space_id
+"""
+
 # One memory of a graph costs about its vector and 16 neighbours on the lowest layer; what does not fit is built
 # several times slower, so the build may take up to 2 GB for as long as it runs.
 BUILD_MEMORY: Final = """
@@ -56,3 +62,8 @@ async def find_due_spaces(
     params = {"quiet_since": quiet_since, "skipped": sorted(skipped), "limit": limit, "latest": tx.now + LONGEST_WAIT}
     rows = await tx.fetch_all(FIND_DUE_SPACES, params)
     return [DueSpace(**row) for row in rows]
+
+
+async def spaces_with_tasks(tx: Transaction, recalled_by: datetime | None) -> list[int]:
+    """Spaces with a task that nothing was recalled for yet, or at `recalled_by` or before."""
+    return [row["space_id"] for row in await tx.fetch_all(SPACES_WITH_TASKS, {"recalled_by": recalled_by})]
