@@ -26,6 +26,7 @@ PUBLISHED = {
     "triage_calendar": (1, "3b822ee39de8"),
     "triage_conversation": (1, "aad56fd04d8c"),
     "triage_email": (1, "888eb3067d7c"),
+    "usefulness": (1, "c31c5cd9b23d"),
 }
 TRIAGES = [name for name in names() if name.startswith("triage_")]
 ATTACKS = [

@@ -23,6 +23,7 @@ from perdure.ingest.followups import handle_quality, handle_transition
 from perdure.ingest.saved import check_stored
 from perdure.ingest.settling import Contended, LeaseLost, Settling, outage_of
 from perdure.ingest.triage import triage_and_save
+from perdure.ingest.usefulness import handle_usefulness
 from perdure.ingest.verbatim import keep_verbatim
 from perdure.ingest.work import Handler
 from perdure.llm import Ledger
@@ -50,6 +51,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "quality": handle_quality,
     "contradiction": check_stored,
     "transition": handle_transition,
+    "usefulness": handle_usefulness,
 }
 SITES: Final[Mapping[Queue, tuple[str, ...]]] = {
     Queue.TRIAGE: ("triage",),

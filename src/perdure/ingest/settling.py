@@ -20,6 +20,7 @@ from perdure.errors import (
     ModelUnavailable,
     PerdureError,
 )
+from perdure.ingest.usefulness import learn_of
 from perdure.ingest.work import ROUNDS, Ready, Unjudged
 from perdure.llm import Ledger
 from perdure.resources import Resources
@@ -73,6 +74,7 @@ class Settling:
                 if not await finish(tx, work, self.holder):
                     raise LeaseLost(f"The lease on {work.kind} {work.id} ran out.")
             outcomes = await ready.write(tx)
+            await learn_of(tx, self.resources, self.space, works, outcomes)
             await record_usage(tx, ledger.uses)
             return tuple(outcomes)
 

@@ -38,6 +38,7 @@ FEATURES: Final[Mapping[str, str]] = {
     "distillation": "distillation of the archive",
     "bootstrap": "a profile from a text",
     "transition": "transitions",
+    "usefulness": "verdicts on what memories were good for",
     "rewrite": "other ways to ask in searches",
     "rerank": "the last look at the hits of searches",
 }
