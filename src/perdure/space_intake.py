@@ -162,7 +162,7 @@ class SpaceIntake(SpaceQueue):
             return None
 
         async def read(tx: SpaceTransaction) -> Mapping[str, object] | None:
-            return await read_checkpoint(tx, name)
+            return await read_checkpoint(tx, name, self.audience)
 
         return await self._in(space, read)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from perdure import InvalidInput, Space
+from perdure import InvalidInput, Message, Space
 from perdure.ingest import ItemReport
 from perdure.types import SourceItem
 
@@ -48,11 +48,44 @@ async def test_what_is_in_already_is_not_queued_again_and_its_place_moves_on(spa
     assert await space.checkpoint("work") == {"uid": 3}
 
 
-async def test_two_mailboxes_and_a_calendar_have_ids_of_their_own(space: Space) -> None:
-    one = await space.import_items([mail(1)], source="work")
-    two = await space.import_items([mail(1)], source="home")
-    three = await space.import_items([event("<1@example.com>", "Dinner with Ada")], source="work")
-    assert one == two == three == ItemReport(enqueued=1)
+async def test_a_mail_is_the_same_wherever_it_is_read_and_calendars_have_ids_of_their_own(space: Space) -> None:
+    one = await space.import_items([mail(1)], source="inbox.mbox")
+    two = await space.import_items([mail(1)], source="imap:ada@example.org/INBOX")
+    assert (one, two) == (ItemReport(enqueued=1), ItemReport(known=1))
+    for calendar in ("work", "home"):
+        report = await space.import_items([event("<1@example.com>", "Dinner with Ada")], source=calendar)
+        assert report == ItemReport(enqueued=1)
+
+
+async def test_what_is_in_for_one_audience_is_not_in_for_another(space: Space) -> None:
+    ada, bob = (space._memory.space(space.name, audience=name) for name in ("ada", "bob"))
+    for reader in (ada, bob):
+        assert await reader.checkpoint("work") is None
+        assert await reader.import_items([mail(1)], source="work", checkpoint={"uid": 1}) == ItemReport(enqueued=1)
+        assert await reader.import_items([mail(1)], source="work") == ItemReport(known=1)
+        told = Message("1", "I like figs", "Ada", SENT, "talk")
+        assert (await reader.import_messages([told], source="talk")).stored == 1
+        assert (await reader.import_messages([told], source="talk")).known == 1
+    await space.drain()
+    assert [memory.summary for memory in await bob.list()] == ["The rent rises in May", "I like figs"]
+
+
+async def test_a_mail_that_was_read_half_is_replaced_once_it_is_whole(space: Space) -> None:
+    half, whole = mail(1, "The rent rises in"), mail(1, "The rent rises in May, not in June")
+    await space.import_items([half], source="inbox")
+    await space.drain()
+    assert await space.import_items([whole], source="inbox") == ItemReport(enqueued=1)
+    await space.drain()
+    assert [memory.summary for memory in await space.list()] == ["The rent rises in May, not in June"]
+    for known in (half, whole):
+        assert await space.import_items([known], source="inbox") == ItemReport(known=1)
+
+
+async def test_another_sender_replaces_no_mail_by_using_its_id(space: Space) -> None:
+    await space.import_items([mail(1, "The rent stays as it is", speaker="Landlord")], source="inbox")
+    await space.import_items([mail(1, "The rent rises to 900", speaker="Stranger")], source="inbox")
+    await space.drain()
+    assert len(await space.list()) == 2
 
 
 async def test_two_readers_of_one_mailbox_queue_every_mail_once(space: Space) -> None:
@@ -71,6 +104,40 @@ async def test_a_newer_revision_takes_the_place_of_the_earlier_and_a_cancelled_e
     await space.import_items([event("uid-1#3", "", cancelled=True)], source="home")
     await space.drain()
     assert await space.list() == ()
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_an_event_that_is_moved_there_and_back_is_where_it_was(space: Space, together: bool) -> None:
+    revisions = [
+        event(f"uid-1#{number}", f"Dinner with Ada at {hour}:00") for number, hour in enumerate((19, 20, 19, 20, 19))
+    ]
+    for batch in [revisions] if together else [[one] for one in revisions]:
+        await space.import_items(batch, source="home")
+        await space.drain()
+    assert [memory.summary for memory in await space.list()] == ["Dinner with Ada at 19:00"]
+
+
+async def test_cancelling_an_event_leaves_another_one_in_the_same_words(space: Space) -> None:
+    one, two = (event(f"uid-{number}#1", "Dentist", series=f"uid-{number}") for number in (1, 2))
+    await space.import_items([one, two], source="home")
+    await space.drain()
+    await space.import_items([event("uid-1#2", "", cancelled=True)], source="home")
+    await space.drain()
+    (memory,) = await space.list()
+    assert [evidence.external_id for evidence in await space.evidence(memory.id)] == ["uid-2"]
+    await space.import_items([event("uid-2#2", "", series="uid-2", cancelled=True)], source="home")
+    await space.drain()
+    assert await space.list() == ()
+
+
+async def test_moving_an_event_leaves_another_one_in_the_same_words(space: Space) -> None:
+    one, two = (event(f"uid-{number}#1", "Dentist at 9", series=f"uid-{number}") for number in (1, 2))
+    await space.import_items([one, two, event("uid-1#2", "Dentist at 10")], source="home")
+    await space.drain()
+    assert sorted(memory.summary for memory in await space.list()) == ["Dentist at 10", "Dentist at 9"]
+    await space.import_items([event("uid-1#3", "", cancelled=True)], source="home")
+    await space.drain()
+    assert [memory.summary for memory in await space.list()] == ["Dentist at 9"]
 
 
 async def test_secrets_and_recalled_memories_do_not_come_in_by_mail(space: Space) -> None:

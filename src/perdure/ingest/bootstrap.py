@@ -81,7 +81,8 @@ async def handle_bootstrap(resources: Resources, space: SpaceRow, work: QueuedWo
         drafts = list({fold(draft.text): draft for draft in reversed(found)}.values())[::-1]
     else:
         drafts = [_draft(work, text, made_by=VERBATIM)]
-    return await keep_all(resources, space, drafts, if_none="the text says nothing of the user")
+    told = [(draft, work.occurred_at) for draft in drafts]
+    return await keep_all(resources, space, told, if_none="the text says nothing of the user")
 
 
 async def _ask(resources: Resources, work: QueuedWork, ledger: Ledger) -> Answer[BootstrapProfile]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from perdure.ingest.archive import USER, ArchivedMessage, archived_messages, conversation_of, messages_data
 from perdure.ingest.domains import distinctive_terms
 from perdure.ingest.drafts import Draft, excerpt_of
+from perdure.ingest.old_news import FORGOTTEN, forgotten
 from perdure.ingest.pieces import in_pieces
 from perdure.ingest.saving import masked_labels
 from perdure.ingest.work import Ready
@@ -21,6 +23,7 @@ from perdure.llm import Ledger, render
 from perdure.llm.schemas import DistilledFact, DistilledFacts
 from perdure.resources import Resources
 from perdure.rules.attribution import vouched_by
+from perdure.store.database import SpaceTransaction
 from perdure.store.queue import QueuedWork
 from perdure.store.spaces import SpaceRow
 from perdure.text import ASSISTANT, chunks, fold, has_letter_or_digit, is_question, is_request, mask, terms
@@ -40,15 +43,28 @@ async def handle_archive(resources: Resources, space: SpaceRow, work: QueuedWork
     Raises:
         ModelUnavailable, EmbeddingUnavailable: an outage. ModelFailed, EmbeddingFailed: an attempt.
     """
-    messages = archived_messages(work)
+    messages = await _remembered(resources, space, work)
+    if not messages:
+        return Ready.nothing(FORGOTTEN)
     if resources.models.can("distillation"):
         pieces = list(_pieces(work, messages))
         if len(pieces) > 1:
             return in_pieces(work, [messages_data(piece, conversation_of(work)) for piece in pieces])
         drafts = await _distilled(resources, work, messages, ledger)
     else:
-        drafts = [_raw(work, message, resources.settings.archive_salience) for message in messages]
+        drafts = [(_raw(work, message, resources.settings.archive_salience), message.at) for message in messages]
     return await keep_all(resources, space, drafts, if_none="no lasting fact in the archive")
+
+
+async def _remembered(resources: Resources, space: SpaceRow, work: QueuedWork) -> list[ArchivedMessage]:
+    """The messages of an archive but for those whose words were forgotten since: nobody is to read them again."""
+    messages = archived_messages(work)
+
+    async def read(tx: SpaceTransaction) -> list[ArchivedMessage]:
+        gone = await forgotten(tx, space, work.audience, [(message.text, message.at) for message in messages])
+        return [message for place, message in enumerate(messages) if place not in gone]
+
+    return await resources.database.in_space(space.id, read)
 
 
 def _raw(work: QueuedWork, message: ArchivedMessage, salience: float) -> Draft:
@@ -70,14 +86,14 @@ def _raw(work: QueuedWork, message: ArchivedMessage, salience: float) -> Draft:
 
 async def _distilled(
     resources: Resources, work: QueuedWork, messages: Sequence[ArchivedMessage], ledger: Ledger
-) -> list[Draft]:
+) -> list[tuple[Draft, datetime | None]]:
     least = resources.settings.distilled_salience
     prompt = render("distillation", messages="\n".join(_line(work, message) for message in messages))
     answer = await resources.models.ask("distillation", prompt, DistilledFacts, ledger=ledger)
-    drafts: dict[str, Draft] = {}
+    drafts: dict[str, tuple[Draft, datetime | None]] = {}
     for fact in answer.value.facts:
         if fact.salience >= least and has_letter_or_digit(fact.text):
-            drafts.setdefault(fold(fact.text), _masked(_fact(work, messages, fact, answer.made_by)))
+            drafts.setdefault(fold(fact.text), _fact(work, messages, fact, answer.made_by))
     return list(drafts.values())
 
 
@@ -103,8 +119,13 @@ def _line(work: QueuedWork, message: ArchivedMessage) -> str:
     return f"[{at.isoformat(timespec='minutes')}] {message.speaker or message.role}: {message.text}"
 
 
-def _fact(work: QueuedWork, piece: Sequence[ArchivedMessage], fact: DistilledFact, made_by: str) -> Draft:
-    """A fact as a draft: whose it is by the words that bear it out, dated by the message it most likely rests on."""
+def _fact(
+    work: QueuedWork, piece: Sequence[ArchivedMessage], fact: DistilledFact, made_by: str
+) -> tuple[Draft, datetime | None]:
+    """A fact as a draft, and when it was said, if that is known.
+
+    Whose it is tell the words that bear it out; it is dated by the message that it most likely rests on.
+    """
     summary = distinctive_terms(fact.text, work.speaker)
     said = [(message, set(terms(message.text))) for message in piece]
     trust = _vouched(fact, summary, said)
@@ -112,19 +133,20 @@ def _fact(work: QueuedWork, piece: Sequence[ArchivedMessage], fact: DistilledFac
     theirs = [(message, words) for message, words in said if message.role == role] or said
     # Of equals the last: a value that was corrected was said last.
     message, _ = max(enumerate(theirs), key=lambda each: (len(summary & each[1][1]), each[0]))[1]
-    return Draft(
-        text=fact.text,
+    draft = Draft(
+        text=mask(fact.text).text,
         source="conversation",
         trust=trust,
         source_date=message.at or work.occurred_at,
         salience=fact.salience,
-        tags=tuple(fact.tags),
+        tags=masked_labels(fact.tags),
         speaker=message.speaker,
         audience=work.audience,
         conversation_id=conversation_of(work),
         evidence=(_evidence(work, message),),
         made_by=made_by,
     )
+    return draft, message.at
 
 
 def _vouched(fact: DistilledFact, summary: set[str], said: Sequence[tuple[ArchivedMessage, set[str]]]) -> Trust:
@@ -149,10 +171,6 @@ def _vouched(fact: DistilledFact, summary: set[str], said: Sequence[tuple[Archiv
         return trust
     # What the model ascribes to a tool came through the assistant, who may have read it anywhere.
     return Trust.EXTERNAL if fact.said_by == "tool" else Trust.ASSISTANT
-
-
-def _masked(draft: Draft) -> Draft:
-    return replace(draft, text=mask(draft.text).text, tags=masked_labels(draft.tags))
 
 
 def _evidence(work: QueuedWork, message: ArchivedMessage) -> Evidence:

@@ -7,6 +7,7 @@ imported next time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,15 +15,16 @@ from datetime import datetime
 from perdure.door import MAX_EXTERNAL_ID_BYTES, optional_name, optional_time, require_key
 from perdure.errors import InvalidInput
 from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.old_news import Told
 from perdure.ingest.words import own_words
-from perdure.ingest.writing import write_texts
+from perdure.ingest.writing import write_news
 from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import EXCERPT_CHARS
 from perdure.store.processed import mark_processed, processed
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.text import has_letter_or_digit, is_assistant, require_text
-from perdure.types import Evidence, Message, Stored, Trust
+from perdure.types import Evidence, Message, Trust
 
 BATCH = 128
 MOST_OPEN = 64
@@ -30,7 +32,10 @@ MOST_OPEN = 64
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What one batch came to: messages stored, merged into an earlier one, in already, empty, and refused."""
+    """What one batch came to: messages stored, merged into an earlier one, known, empty, and refused.
+
+    `known` are in already, or were, and were forgotten or replaced since they were said.
+    """
 
     stored: int = 0
     merged: int = 0
@@ -99,7 +104,7 @@ async def import_batch(
     """Stores the messages of one batch that are not in yet; they have come through `read_messages`.
 
     Args:
-        source: the name of the import; ids are unique within (space, source).
+        source: the name of the import; ids are unique within (space, audience, source).
 
     Raises:
         EmbeddingUnavailable, DatabaseUnavailable: nothing of this batch was stored; repeat the import.
@@ -109,7 +114,7 @@ async def import_batch(
     ids = [message.external_id for message in messages]
 
     async def read(tx: SpaceTransaction) -> tuple[set[str], datetime]:
-        return await processed(tx, label, ids), tx.now
+        return set(await processed(tx, label, ids, audience)), tx.now
 
     known, now = await resources.database.in_space(space.id, read)
     fresh: dict[str, Message] = {}
@@ -126,12 +131,17 @@ async def import_batch(
     async def write(tx: SpaceTransaction) -> BatchReport:
         # Another process may have imported the same file meanwhile: look again, now that nobody else can write.
         await lock_space(tx)
-        again = await processed(tx, label, list(drafts))
-        todo = [text for external_id, text in zip(drafts, texts, strict=True) if external_id not in again]
-        outcomes = await write_texts(tx, resources, space, todo)
-        await mark_processed(tx, label, list(fresh))
-        stored = sum(isinstance(outcome, Stored) for outcome in outcomes)
-        return BatchReport(stored, len(outcomes) - stored, len(messages) - len(fresh) + len(again))
+        again = await processed(tx, label, list(drafts), audience)
+        todo = [
+            Told(draft, text, draft.source_date)
+            for (external_id, draft), text in zip(drafts.items(), texts, strict=True)
+            if external_id not in again
+        ]
+        outcomes = await write_news(tx, resources, space, todo)
+        await mark_processed(tx, label, list(fresh), audience)
+        became = Counter(outcome.status for outcome in outcomes)
+        known = len(messages) - len(fresh) + len(again) + became["nothing"]
+        return BatchReport(became["stored"], became["merged"], known)
 
     report = await resources.database.in_space(space.id, write, writer=True)
     return replace(report, empty=len(fresh) - len(drafts))

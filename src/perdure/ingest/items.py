@@ -5,6 +5,7 @@ So an item can be neither lost nor doubled: a run that was killed reads its last
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -22,7 +23,9 @@ from perdure.store.spaces import SpaceRow, lock_space
 from perdure.text import MAX_TEXT_BYTES, clean, has_letter_or_digit
 from perdure.types import SourceItem
 
-KINDS: Final = ("email", "calendar")
+MAIL: Final = "email"
+KINDS: Final = (MAIL, "calendar")
+_DIGEST_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,8 @@ async def import_items(
     """Queues the items of one batch that are not in yet, marks them as in and keeps the source's place, all or nothing.
 
     Args:
-        source: the name of the mailbox or calendar; ids are unique within (space, kind, source).
+        source: the name of the mailbox or calendar. An event is known by (space, audience, source, id), a mail by
+            (space, audience, id) wherever it is read; under the same id with other words it is a revision.
         items: have come through `read_items`. Revisions of one event are worked off in this order.
         checkpoint: where the source goes on; None leaves it where it was.
 
@@ -87,10 +91,10 @@ async def import_items(
         await lock_space(tx)
         report = ItemReport()
         for kind in KINDS:
-            batch = {item.external_id: item for item in reversed(items) if item.kind == kind}
+            batch = {_name_of(item): item for item in reversed(items) if item.kind == kind}
             report += await _enqueue_new(tx, source, kind, list(reversed(batch.values())), audience)
         if checkpoint is not None:
-            await write_checkpoint(tx, source, checkpoint)
+            await write_checkpoint(tx, source, audience, checkpoint)
         return replace(report, known=len(items) - report.enqueued - report.empty)
 
     return await resources.database.in_space(space.id, write, writer=True)
@@ -99,11 +103,13 @@ async def import_items(
 async def _enqueue_new(
     tx: SpaceTransaction, source: str, kind: str, items: Sequence[SourceItem], audience: str | None
 ) -> ItemReport:
-    label = f"{kind}:{source}"
-    known = await processed(tx, label, [item.external_id for item in items])
-    new = [item for item in items if item.external_id not in known]
+    # A mail is the same wherever it is read; what names an event is unique within its calendar.
+    label = kind if kind == MAIL else f"{kind}:{source}"
+    known = await processed(tx, label, [item.external_id for item in items], audience)
+    new = [item for item in items if not _is_in(item, known)]
     saying = [item for item in new if item.cancelled or has_letter_or_digit(item.text)]
     for item in saying:
+        series = item.external_id if kind == MAIL else item.series
         await enqueue(
             tx,
             Queue.TRIAGE,
@@ -111,19 +117,35 @@ async def _enqueue_new(
             {
                 "source": source,
                 "external_id": item.external_id,
-                "series": item.series,
+                "series": series,
                 "title": item.title,
                 "text": item.text,
                 "cancelled": item.cancelled,
                 "metadata": dict(item.metadata),
             },
-            conversation_id=item.series or "",
+            conversation_id=series or "",
             audience=audience,
             speaker=item.speaker,
             occurred_at=item.occurred_at,
         )
-    await mark_processed(tx, label, [item.external_id for item in new])
+    contents = [_content_of(item) for item in new] if kind == MAIL else None
+    await mark_processed(tx, label, [item.external_id for item in new], audience, contents)
     return ItemReport(enqueued=len(saying), empty=len(new) - len(saying))
+
+
+def _content_of(item: SourceItem) -> bytes:
+    """A digest of what a mail says; one that was read half, or corrected, says something else."""
+    return hashlib.blake2b(" ".join(item.text.split()).encode(), digest_size=_DIGEST_BYTES).digest()
+
+
+def _name_of(item: SourceItem) -> tuple[str, bytes]:
+    """What is the same for one and the same item: of events the source says so, of mails their words, too."""
+    return item.external_id, _content_of(item) if item.kind == MAIL else b""
+
+
+def _is_in(item: SourceItem, known: Mapping[str, frozenset[bytes]]) -> bool:
+    contents = known.get(item.external_id)
+    return contents is not None and (not contents or _content_of(item) in contents)
 
 
 def _item(item: object, place: str) -> SourceItem:

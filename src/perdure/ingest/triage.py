@@ -14,6 +14,7 @@ from perdure.errors import EmbeddingUnavailable, ModelFailed, ModelUnavailable
 from perdure.ingest.contradiction import Judge, Subject, extracted_entities, keys_to_share
 from perdure.ingest.domains import DOMAINS, Material, observed
 from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.old_news import FORGOTTEN, Told, old_news
 from perdure.ingest.revisions import earlier_revisions, outdate
 from perdure.ingest.saving import masked_labels
 from perdure.ingest.truth import Kept, write_judged
@@ -36,7 +37,6 @@ MOST: Final = 10.0
 REMEMBERED: Final = 256
 """Verdicts kept over an outage: more than are worked on at a time."""
 RETRIAGED: Final = "judged later"
-FORGOTTEN: Final = "it was forgotten meanwhile"
 UNJUDGED: Final = "unjudged-1"
 """What made a memory that a later judge had nothing to say about."""
 
@@ -51,9 +51,9 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
     domain = DOMAINS[work.kind]
     if work.payload.get("cancelled"):
         return Ready(lambda tx: _close(tx, space, work))
-    recalled, kept_before, forgotten = await _read_before(resources, space, work)
+    recalled, kept_before, gone = await _read_before(resources, space, work)
     material = domain.read(work, recalled)
-    if forgotten or material.empty is not None:
+    if gone or material.empty is not None:
         return _nothing(space, work, material.empty or FORGOTTEN)
     answer = await _judge(resources, space, work, material, ledger)
     verdict = _masked(answer.value)
@@ -76,6 +76,9 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
         replaced = await _replaced_rows(tx, space, work)
         if replaced is None:
             return [Nothing(FORGOTTEN)]
+        told = Told(draft, text, observed(work), said=work.payload.get("user", ""))
+        if await old_news(tx, space, [told], replaced=False):
+            return await _nothing(space, work, FORGOTTEN).write(tx)
         kept = await write_judged(tx, resources, space, text, judge, by=draft.source)
         outdated = await outdate(tx, await earlier_revisions(tx, space, work), kept.survivor, work)
         if replaced:
@@ -148,8 +151,8 @@ async def _read_before(
 
     async def read(tx: SpaceTransaction) -> tuple[list[StoredMemory], list[MemoryRow], bool]:
         rows = await read_rows(tx, space.name, ids)
-        forgotten = await _replaced_rows(tx, space, work) is None
-        return [row.memory for row in rows.values()], await earlier_revisions(tx, space, work), forgotten
+        gone = await _replaced_rows(tx, space, work) is None
+        return [row.memory for row in rows.values()], await earlier_revisions(tx, space, work), gone
 
     return await resources.database.in_space(space.id, read)
 

@@ -3,31 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.old_news import Told, old_news
 from perdure.ingest.work import Ready
 from perdure.resources import Resources
 from perdure.store.changes import merge_into
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import NewText, chunk_ids, find_duplicates, insert_texts, read_rows
 from perdure.store.spaces import SpaceRow, lock_space, set_family
-from perdure.types import Merged, Outcome, Stored
+from perdure.types import Merged, Nothing, Outcome, Stored
 
 
-async def keep_all(resources: Resources, space: SpaceRow, drafts: Sequence[Draft], *, if_none: str) -> Ready:
-    """Makes ready what is kept without a verdict; one embedding call for all of it. `if_none` is why there is none.
+async def keep_all(
+    resources: Resources, space: SpaceRow, drafts: Sequence[tuple[Draft, datetime | None]], *, if_none: str
+) -> Ready:
+    """Makes ready what is kept without a verdict; one embedding call for all of it.
+
+    Args:
+        drafts: each with when what it says was known; None is before anything else.
+        if_none: why there is none.
 
     Raises:
         EmbeddingUnavailable: an outage. EmbeddingFailed: an attempt.
     """
     if not drafts:
         return Ready.nothing(if_none)
-    texts = await prepare(drafts, resources.embedder, resources.settings.max_chunk_bytes)
+    texts = await prepare([draft for draft, _ in drafts], resources.embedder, resources.settings.max_chunk_bytes)
+    told = [Told(draft, text, observed) for (draft, observed), text in zip(drafts, texts, strict=True)]
 
     async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
-        return await write_texts(tx, resources, space, texts)
+        return await write_news(tx, resources, space, told)
 
     return Ready(write)
+
+
+async def write_news(
+    tx: SpaceTransaction, resources: Resources, space: SpaceRow, told: Sequence[Told], *, replaced: bool = True
+) -> list[Stored | Merged | Nothing]:
+    """As `write_texts`, but what was forgotten or replaced since it was said doesn't come back (`old_news`)."""
+    await lock_space(tx)
+    bygone = await old_news(tx, space, told, replaced=replaced)
+    texts = [one.text for place, one in enumerate(told) if place not in bygone]
+    written = iter(await write_texts(tx, resources, space, texts))
+    return [Nothing(bygone[place]) if place in bygone else next(written) for place in range(len(told))]
 
 
 async def write_texts(

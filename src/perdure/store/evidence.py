@@ -37,6 +37,19 @@ WITHDRAW: Final = """
     WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND kind = %(kind)s AND external_id = %(external_id)s
 """
 
+MADE_OF: Final = """
+    SELECT DISTINCT e.memory_id
+    FROM memory_evidence e
+    WHERE e.space_id = %(space_id)s AND e.kind = 'memory' AND e.external_id = ANY(%(named)s::text[])
+"""
+
+SAID_BEFORE: Final = """
+    SELECT DISTINCT h.memory_id
+    FROM memory_history h
+    WHERE h.space_id = %(space_id)s AND h.about = ANY(%(ids)s)
+      AND (h.reason LIKE ANY(%(reasons)s::text[]) OR h.state ->> 'superseded_reason' LIKE ANY(%(reasons)s::text[]))
+"""
+
 # What somebody less trusted says bears a memory out, and doesn't make it any newer. `ranks`: the least trusted first.
 LAST_OBSERVED: Final = """
     SELECT e.memory_id, max(e.observed_at) AS observed_at
@@ -110,6 +123,21 @@ async def withdraw(tx: SpaceTransaction, kind: str, external_id: str, roots: Seq
     """Takes this evidence off these texts, all their chunks: it says something else by now, or nothing any more."""
     ids = await chunk_ids(tx, roots)
     await tx.execute(WITHDRAW, {"ids": ids, "kind": kind, "external_id": external_id})
+
+
+async def made_of(tx: SpaceTransaction, ids: Sequence[int]) -> list[int]:
+    """Memories that were made of some of these: they have them as evidence (kind "memory")."""
+    rows = await tx.fetch_all(MADE_OF, {"named": [str(memory_id) for memory_id in ids]})
+    return [row["memory_id"] for row in rows]
+
+
+async def said_before(tx: SpaceTransaction, ids: Sequence[int], reasons: Sequence[str]) -> list[int]:
+    """Memories whose place these took because they say the same, by reasons (LIKE patterns) that tell so.
+
+    Those are among them that are only history by now.
+    """
+    rows = await tx.fetch_all(SAID_BEFORE, {"ids": list(ids), "reasons": list(reasons)})
+    return [row["memory_id"] for row in rows]
 
 
 async def last_observed(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, datetime]:
