@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from perdure.ingest.domains import brings_strangers, item_draft, observed, told
 from perdure.ingest.drafts import Draft, excerpt_of, prepare
 from perdure.ingest.keys import CONVERSATION, is_tools
+from perdure.ingest.old_news import Told
 from perdure.ingest.revisions import earlier_revisions, outdate
 from perdure.ingest.work import Ready
-from perdure.ingest.writing import write_texts
+from perdure.ingest.writing import write_news
 from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import QueuedWork
