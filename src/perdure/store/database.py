@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, LiteralString, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, LiteralString, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 import psycopg
@@ -26,6 +26,9 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from perdure.clock import Clock
 from perdure.errors import ConfigurationError, DatabaseUnavailable
 from perdure.store.roles import APP, WORKER
+
+if TYPE_CHECKING:
+    from perdure.store.spaces import SpaceState
 
 T = TypeVar("T")
 Statement = LiteralString | sql.SQL | sql.Composed
@@ -138,6 +141,8 @@ class SpaceTransaction(Transaction):
     def __init__(self, connection: Connection, now: datetime, space_id: int, *, decays: bool = True) -> None:
         super().__init__(connection, now, {"space_id": space_id, "now": now, "decays": decays})
         self.space_id = space_id
+        self.locked: SpaceState | None = None
+        """What `spaces.lock_space` found, once this transaction has called it."""
 
 
 class Database:

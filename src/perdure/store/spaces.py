@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -28,19 +28,20 @@ LIST_SPACES: Final = """
 
 # The row lock serialises the writers of a space; capture never takes it, so a turn never waits for a drain.
 LOCK_SPACE: Final = """
-    INSERT INTO space_state (space_id)
-    VALUES (%(space_id)s)
-    ON CONFLICT (space_id) DO UPDATE SET memories = space_state.memories
-    RETURNING family_id, memories, terms
+    SELECT family_id, memories, terms, arrivals FROM space_state WHERE space_id = %(space_id)s FOR UPDATE
+"""
+
+MAKE_STATE: Final = """
+    INSERT INTO space_state (space_id) VALUES (%(space_id)s) ON CONFLICT (space_id) DO NOTHING
 """
 
 READ_STATE: Final = """
-    SELECT family_id, memories, terms FROM space_state WHERE space_id = %(space_id)s
+    SELECT family_id, memories, terms, arrivals FROM space_state WHERE space_id = %(space_id)s
 """
 
 COUNT_UP: Final = """
     UPDATE space_state
-    SET memories = memories + %(memories)s, terms = terms + %(terms)s
+    SET memories = memories + %(memories)s, terms = terms + %(terms)s, arrivals = arrivals + 1
     WHERE space_id = %(space_id)s
 """
 
@@ -61,11 +62,15 @@ class SpaceRow:
 
 @dataclass(frozen=True, slots=True)
 class SpaceState:
-    """Stored counts of a space; `family_id` is None until its first vector."""
+    """Stored counts of a space; `family_id` is None until its first vector.
+
+    While `arrivals` stays the same, no memory has come that a text could be near to, or come back, or changed.
+    """
 
     family_id: int | None
     memories: int
     terms: int
+    arrivals: int
 
 
 async def find_space(tx: Transaction, name: str) -> SpaceRow | None:
@@ -91,10 +96,18 @@ async def list_spaces(tx: Transaction) -> list[SpaceRow]:
 
 
 async def lock_space(tx: SpaceTransaction) -> SpaceState:
-    """Locks the space's row until the transaction ends; every writer of memories calls this first."""
-    row = await tx.fetch_one(LOCK_SPACE)
-    assert row is not None
-    return SpaceState(**row)
+    """Locks the space's row until the transaction ends; every writer of memories calls this first.
+
+    Asked again in one transaction it says what it found, and what the transaction itself has changed since.
+    """
+    if tx.locked is None:
+        row = await tx.fetch_one(LOCK_SPACE)
+        if row is None:
+            await tx.execute(MAKE_STATE)
+            row = await tx.fetch_one(LOCK_SPACE)
+            assert row is not None
+        tx.locked = SpaceState(**row)
+    return tx.locked
 
 
 async def read_state(tx: SpaceTransaction) -> SpaceState | None:
@@ -102,9 +115,15 @@ async def read_state(tx: SpaceTransaction) -> SpaceState | None:
     return SpaceState(**row) if row else None
 
 
-async def count_up(tx: SpaceTransaction, *, memories: int, terms: int) -> None:
+async def count_up(tx: SpaceTransaction, *, memories: int = 0, terms: int = 0) -> None:
+    """Counts memories and their terms, and in any case that something has come: see `SpaceState.arrivals`."""
     await tx.execute(COUNT_UP, {"memories": memories, "terms": terms})
+    if tx.locked is not None:
+        now = tx.locked
+        tx.locked = replace(now, memories=now.memories + memories, terms=now.terms + terms, arrivals=now.arrivals + 1)
 
 
 async def set_family(tx: SpaceTransaction, family_id: int) -> None:
     await tx.execute(SET_FAMILY, {"family_id": family_id})
+    if tx.locked is not None:
+        tx.locked = replace(tx.locked, family_id=family_id)
