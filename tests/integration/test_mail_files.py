@@ -159,14 +159,27 @@ def test_mails_added_to_a_mailbox_are_read_alone_and_a_changed_one_is_read_anew(
     assert titles(read(path, checkpoint=batch.checkpoint)) == [f"Note {n}" for n in (1, 2, 3, 4, 5)]
 
 
+def test_a_mail_that_was_half_written_is_read_again_when_it_is_whole_and_the_others_are_not(tmp_path: Path) -> None:
+    whole = mailbox(*(mail(n) for n in (1, 2, 3)))
+    path = write(tmp_path, whole[:-12])
+    (batch,) = read(path)
+    assert titles([batch]) == ["Note 1", "Note 2", "Note 3"]
+    path.write_bytes(whole + mailbox(mail(4)))
+    (later,) = read(path, checkpoint=batch.checkpoint)
+    assert titles([later]) == ["Note 3", "Note 4"]
+    assert len(later.items[0].text) > len(batch.items[2].text)
+    assert later.items[0].external_id == batch.items[2].external_id
+
+
 @pytest.mark.parametrize(
     "checkpoint",
     [
         {},
         {"offset": "x"},
-        {"offset": -1, "line": 1, "digest": "y"},
         {"offset": 0, "line": 1, "digest": "y"},
-        {"offset": 10**9, "line": 1, "digest": "y"},
+        {"offset": -1, "line": 1, "size": 9, "digest": "y"},
+        {"offset": 0, "line": 1, "size": 9, "digest": "y"},
+        {"offset": 10**9, "line": 1, "size": 9, "digest": "y"},
     ],
 )
 def test_a_checkpoint_that_means_nothing_begins_anew(tmp_path: Path, checkpoint: dict[str, object]) -> None:

@@ -38,6 +38,20 @@ class _Letter:
     head: bytes
     data: bytes
 
+    @property
+    def whole(self) -> bytes:
+        return self.head + self.data
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The message of a mailbox file that was read last: where it began, how long it was, and a digest of it."""
+
+    offset: int
+    line: int
+    size: int
+    digest: str
+
 
 class MailFile(Closing):
     """The mails of a file, read in batches and in flat memory (`ItemSource`).
@@ -109,13 +123,17 @@ class MailFile(Closing):
             yield SourceBatch(tuple(items), _checkpoint(last), tuple(refused))
 
     def _from(self, checkpoint: Mapping[str, object] | None) -> Iterator[_Letter]:
-        """The messages behind the checkpoint; all of them, if the one it names isn't where it was."""
+        """The messages behind the checkpoint; all of them, if the one it names isn't where it was.
+
+        That one is read again if it has grown: then it was being written when it was read.
+        """
         at = _place(checkpoint)
         if at is not None:
-            offset, line, digest = at
-            letters = self._letters(offset, line)
+            letters = self._letters(at.offset, at.line)
             first = next(letters, None)
-            if first is not None and first.offset == offset and _digest(first) == digest:
+            if first is not None and first.offset == at.offset and _digest(first, at.size) == at.digest:
+                if len(first.whole) > at.size:
+                    yield first
                 yield from letters
                 return
         yield from self._letters(0, 1)
@@ -213,18 +231,19 @@ def short_name(name: str) -> str:
     return f"{truncate_bytes(name, MAX_NAME_BYTES - _NAME_DIGITS - 1)}-{digest}"
 
 
-def _digest(letter: _Letter) -> str:
-    return hashlib.sha256(letter.head + letter.data).hexdigest()[:_CHECKPOINT_DIGITS]
+def _digest(letter: _Letter, size: int) -> str:
+    return hashlib.sha256(letter.whole[:size]).hexdigest()[:_CHECKPOINT_DIGITS]
 
 
 def _checkpoint(letter: _Letter) -> dict[str, object]:
-    return {"offset": letter.offset, "line": letter.line, "digest": _digest(letter)}
+    size = len(letter.whole)
+    return {"offset": letter.offset, "line": letter.line, "size": size, "digest": _digest(letter, size)}
 
 
-def _place(checkpoint: Mapping[str, object] | None) -> tuple[int, int, str] | None:
+def _place(checkpoint: Mapping[str, object] | None) -> _Place | None:
     if not checkpoint:
         return None
-    offset, line, digest = (checkpoint.get(key) for key in ("offset", "line", "digest"))
-    if isinstance(offset, int) and isinstance(line, int) and isinstance(digest, str) and offset >= 0:
-        return offset, line, digest
+    offset, line, size, digest = (checkpoint.get(key) for key in ("offset", "line", "size", "digest"))
+    if isinstance(offset, int) and isinstance(line, int) and isinstance(size, int) and isinstance(digest, str):
+        return _Place(offset, line, size, digest) if offset >= 0 and size >= 0 else None
     return None
