@@ -9,8 +9,10 @@ import threading
 
 
 class Relay:
-    """Passes bytes on between its own port and `port` of this machine.
+    """Passes bytes on between its own port and `target`, a port of this machine or the path of a Unix socket.
 
+    `delay_s` is what every piece of the server's answers takes on its way. `swallow` lets nothing through any more, in
+    either direction, until `flow`; connections are still accepted, and nobody is told.
     `cut_after` breaks each of the next connections after that many bytes from the server; the list is used up from its
     beginning, and connections after its end are left whole. `tls` makes the side of the client encrypted.
     With `hold`, a connection isn't broken there, but falls silent.
@@ -18,14 +20,17 @@ class Relay:
 
     def __init__(
         self,
-        port: int,
+        target: int | str,
         *,
         tls: ssl.SSLContext | None = None,
         cut_after: list[int] | None = None,
         hold: bool = False,
     ) -> None:
         self.connections = 0
-        self._target = port
+        self.delay_s = 0.0
+        self._target = target
+        self._flowing = threading.Event()
+        self._flowing.set()
         self._tls = tls
         self._hold = hold
         self._over = threading.Event()
@@ -43,9 +48,18 @@ class Relay:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._over.set()
+        self._flowing.set()
         self.cut()
         for thread in self._threads:
             thread.join(5)
+
+    def swallow(self) -> None:
+        """From now on everything gets lost on the way, as behind a firewall that drops packets."""
+        self._flowing.clear()
+
+    def flow(self) -> None:
+        """What was held up arrives."""
+        self._flowing.set()
 
     def cut(self) -> None:
         """Break every connection that is open now."""
@@ -73,14 +87,24 @@ class Relay:
                 except OSError:
                     client.close()
                     continue
-            server = socket.create_connection(("127.0.0.1", self._target))
+            server = self._reached()
             self._sockets += [client, server]
             self._start(self._pass_on, client, server, None)
-            self._start(self._pass_on, server, client, limit)
+            self._start(self._pass_on, server, client, limit, True)
 
-    def _pass_on(self, source: socket.socket, target: socket.socket, limit: int | None) -> None:
+    def _reached(self) -> socket.socket:
+        if isinstance(self._target, int):
+            return socket.create_connection(("127.0.0.1", self._target))
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        server.connect(self._target)
+        return server
+
+    def _pass_on(self, source: socket.socket, target: socket.socket, limit: int | None, late: bool = False) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(4096):
+                if late and self.delay_s:
+                    self._over.wait(self.delay_s)
+                self._flowing.wait()
                 if limit is not None and len(data) >= limit:
                     target.sendall(data[:limit])
                     if self._hold:

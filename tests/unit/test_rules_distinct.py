@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.rules.distinct import Standing, distinct
+from perdure.rules.alike import Verdict
+from perdure.rules.distinct import Comparing, Standing, distinct
 
 
 def kept_of(ordered: list[Standing]) -> tuple[int, ...]:
@@ -34,6 +35,34 @@ def test_a_chunk_of_what_an_episode_was_made_of_counts_as_that() -> None:
 
     assert kept_of([episode, later_chunk]) == (9,)
     assert kept_of([later_chunk, episode]) == (4,)
+
+
+RENT, RISE, BOAT, CAT = (Standing(number, str(number), number) for number in (1, 2, 3, 4))
+
+
+def verdicts(**of: Verdict) -> Comparing:
+    """`_2_1` is what 2 is beside 1."""
+    return lambda later, earlier: of.get(f"_{later}_{earlier}", Verdict.OTHER)
+
+
+def test_what_says_the_same_in_other_words_is_left_out_and_names_what_it_repeats() -> None:
+    found = distinct([RENT, RISE, BOAT], verdicts(_2_1=Verdict.SAME))
+    assert (found.kept, found.waiting, found.repeats) == ((1, 3), (), {2: 1})
+
+
+def test_what_may_be_the_same_waits_behind_the_rest() -> None:
+    found = distinct([RENT, RISE, BOAT], verdicts(_2_1=Verdict.PERHAPS))
+    assert (found.kept, found.waiting, found.repeats) == ((1, 3), (2,), {2: 1})
+
+
+def test_what_repeats_something_that_waits_is_left_out() -> None:
+    found = distinct([RENT, RISE, BOAT, CAT], verdicts(_2_1=Verdict.PERHAPS, _3_2=Verdict.SAME))
+    assert (found.kept, found.waiting, found.repeats) == ((1, 4), (2,), {2: 1, 3: 2})
+
+
+def test_what_is_surely_the_same_as_one_is_not_perhaps_the_same_as_another() -> None:
+    found = distinct([RENT, RISE, BOAT], verdicts(_3_1=Verdict.PERHAPS, _3_2=Verdict.SAME))
+    assert (found.kept, found.waiting, found.repeats) == ((1, 2), (), {3: 2})
 
 
 standings = st.lists(

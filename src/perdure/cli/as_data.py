@@ -9,7 +9,7 @@ from perdure.cli.printing import moment
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from perdure.types import Evidence, Hit, PendingItem, StoredMemory
+    from perdure.types import Evidence, Hit, LeftOut, PendingItem, StoredMemory
 
 Data = dict[str, object]
 
@@ -79,6 +79,11 @@ def pending_data(item: PendingItem) -> Data:
         "text": item.text,
         "occurred_at": moment(item.occurred_at),
     }
+
+
+def left_out_data(one: LeftOut) -> Data:
+    """A memory that a recall left out, and why."""
+    return {"id": str(one.id), "why": one.why, "beside": optional_id(one.beside), "tokens": one.tokens}
 
 
 def evidence_data(evidence: Evidence) -> Data:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from perdure.cli.as_data import hit_data, optional_moment, pending_data
+from perdure.cli.as_data import hit_data, left_out_data, optional_moment, pending_data
 from perdure.cli.call import Call, argument_or_stdin, audience_option, common
 from perdure.cli.called import as_called
 from perdure.cli.drain import tell_waiting
@@ -22,11 +22,19 @@ from perdure.errors import InvalidInput
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
-    from perdure.types import Hit, Recall, SearchResult
+    from perdure.types import Hit, LeftOut, Recall, SearchResult
+
+
+_LEFT_OUT: Final = {
+    "repeated": "#{0.beside} says the same",
+    "alike": "it may say the same as #{0.beside}, and others wanted the place",
+    "over_budget": "about {0.tokens} tokens were too many",
+}
 
 
 @click.command(short_help="Show what would be put into the prompt for a message.")
 @click.argument("message")
+@filter_options
 @click.option(
     "--history",
     "history_file",
@@ -43,6 +51,7 @@ def recall(
     call: Call,
     *,
     message: str,
+    filters: dict[str, Any],
     history_file: Path | None,
     limit: int | None,
     explain: bool,
@@ -53,43 +62,22 @@ def recall(
     text = argument_or_stdin(message, "message")
     history = [] if history_file is None else read_history(history_file)
     if why_not is not None:
-        return tell_why_not(call, why_not, text, audience, history=history, limit=limit)
+        return tell_why_not(call, why_not, text, audience, history=history, limit=limit, **filters)
 
     async def work(memory: Memory) -> tuple[Recall, Hit | None]:
         await tell_waiting(call, memory)
         space = call.space(memory, audience)
-        found = await space.recall(text, history=history, limit=limit)
+        found = await space.recall(text, history=history, limit=limit, **filters)
         if not explain or found.memories or found.degraded:
             return found, None
-        return found, next(iter((await space.search(text, limit=1, plain=True)).hits), None)
+        return found, next(iter((await space.search(text, limit=1, plain=True, **filters)).hits), None)
 
     found, nearest = call.run(work, warm=True)
-    document: dict[str, object] = {
-        "space": call.space_name,
-        "query": found.query,
-        "memories": [hit_data(hit) for hit in found.memories],
-        "pending": [pending_data(item) for item in found.pending],
-        "degraded": list(found.degraded),
-        "prefix": found.prefix,
-        "tail": found.tail,
-        "timings_ms": dict(found.timings_ms),
-    }
+    document = _recalled(found, call.space_name)
     if explain:
         document["nearest"] = None if nearest is None else hit_data(nearest)
 
-    def show(screen: Screen) -> None:
-        for hit in found.memories:
-            show_hit(screen, hit, text, explain=explain)
-        if not found.memories and not found.degraded:
-            screen.line(f"Nothing in space {call.space_name} is worth adding to the prompt for this message.")
-        if nearest is not None:
-            _show_nearest(screen, nearest, text)
-        for item in found.pending:
-            screen.line((f"queued  {local(item.occurred_at)}", "yellow"), f"  {item.speaker or ''}")
-            screen.line(item.text, indent=3)
-        screen.line((_summary(len(found.memories), "recalled", found.timings_ms), "dim"))
-
-    call.answer(document, show)
+    call.answer(document, lambda screen: _show_recall(screen, found, nearest, call.space_name, explain=explain))
     return _status(found.degraded, found=bool(found.memories))
 
 
@@ -122,8 +110,7 @@ def search(
     """Search memories by meaning and by words; `-` reads QUERY from stdin."""
     text = argument_or_stdin(query, "query")
     if why_not is not None:
-        given = {name: value for name, value in filters.items() if value is not None}
-        return tell_why_not(call, why_not, text, audience, limit=limit, searched=True, **given)
+        return tell_why_not(call, why_not, text, audience, limit=limit, searched=True, **filters)
 
     async def work(memory: Memory) -> SearchResult:
         await tell_waiting(call, memory)
@@ -154,6 +141,41 @@ def search(
 
     call.answer(document, show)
     return _status(found.degraded, found=bool(found.hits))
+
+
+def _recalled(found: Recall, space: str) -> dict[str, object]:
+    return {
+        "space": space,
+        "query": found.query,
+        "memories": [hit_data(hit) for hit in found.memories],
+        "pending": [pending_data(item) for item in found.pending],
+        "left_out": [left_out_data(one) for one in found.left_out],
+        "tokens": found.tokens,
+        "degraded": list(found.degraded),
+        "prefix": found.prefix,
+        "tail": found.tail,
+        "timings_ms": dict(found.timings_ms),
+    }
+
+
+def _show_recall(screen: Screen, found: Recall, nearest: Hit | None, space: str, *, explain: bool) -> None:
+    for hit in found.memories:
+        show_hit(screen, hit, found.query, explain=explain)
+    if not found.memories and not found.degraded:
+        screen.line(f"Nothing in space {space} is worth adding to the prompt for this message.")
+    if nearest is not None:
+        _show_nearest(screen, nearest, found.query)
+    for item in found.pending:
+        screen.line((f"queued  {local(item.occurred_at)}", "yellow"), f"  {item.speaker or ''}")
+        screen.line(item.text, indent=3)
+    if explain:
+        _show_left_out(screen, found.left_out)
+    screen.line((_summary(len(found.memories), "recalled", found.timings_ms), "dim"))
+
+
+def _show_left_out(screen: Screen, left_out: Sequence[LeftOut]) -> None:
+    for one in left_out:
+        screen.line((f"#{one.id} was left out: {_LEFT_OUT[one.why].format(one)}", "dim"))
 
 
 def _show_nearest(screen: Screen, hit: Hit, query: str) -> None:
