@@ -192,6 +192,14 @@ async def test_reasoning_images_and_calls_are_not_in_the_archive(space: Space) -
     assert {memory.summary for memory in await space.list()} == {"Look:\nmy cat", "How sweet!"}
 
 
+@pytest.mark.parametrize("kind", [["text"], {"text": 1}, 7, None, "video"])
+async def test_parts_of_a_kind_that_nobody_knows_are_left_out(space: Space, kind: object) -> None:
+    parts = [{"type": kind, "text": "unknown"}, {"text": "unknown"}, {"type": "output_text", "text": "my cat"}]
+    await space.archive([{"role": "assistant", "content": parts}])
+    await space.drain()
+    assert [memory.summary for memory in await space.list()] == ["my cat"]
+
+
 async def test_secrets_and_recalled_memories_are_not_in_the_archive(space: Space) -> None:
     block = render_block([Fenced(1, "an old memory", datetime(2026, 1, 1, tzinfo=UTC), "user", "user")])
     await space.archive([{"role": "user", "content": f"{block}\nmy password is hunter2"}])
@@ -219,6 +227,8 @@ async def test_an_archive_of_nothing_stages_nothing(space: Space, messages: list
         ([{"role": ["user"], "content": "x"}], "messages[0].role"),
         ([{"role": "user", "content": 7}], "messages[0].content"),
         ([{"role": "user", "content": [7]}], "messages[0].content[0]"),
+        ([{"role": "user", "content": [["text"]]}], "messages[0].content[0]"),
+        ([{"role": "user", "content": [{"type": "text", "text": 7}]}], "messages[0].content[0].text"),
         ([{"role": "user", "content": "x", "at": "soon"}], "messages[0].at"),
         ([{"role": "user", "content": "x", "speaker": ""}], "messages[0].speaker"),
         ([{"role": "user", "content": "a" * 260_000}] * 3, "messages[2].content"),

@@ -29,6 +29,8 @@ _ROLES: Final = {"user": USER, "human": USER, "assistant": ASSISTANT, "ai": ASSI
 _UNSAID: Final = frozenset({"system", "developer", "tool", "function"})
 """Messages that nobody said: instructions, calls and their results."""
 _KNOWN: Final = _UNSAID.union(_ROLES)
+_TEXTS: Final = ("text", "input_text", "output_text")
+"""Parts of a content that hold what was said; all others are pictures, calls and the like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +195,10 @@ def _said(content: object, field: str, *, reasons: bool) -> str:
 
 def _parts(content: Sequence[object], field: str) -> Iterator[str]:
     for number, part in enumerate(content):
-        text = part.get("text") if isinstance(part, Mapping) and part.get("type") in {"text", "input_text"} else part
-        if isinstance(text, str):
-            yield text
-        elif not isinstance(part, Mapping):
+        if not isinstance(part, str | Mapping):
             raise InvalidInput(f"{field}[{number}]", part, "it has to be text, or an object with `type`")
+        said = part if isinstance(part, str) else part.get("text") if part.get("type") in _TEXTS else None
+        if isinstance(said, str):
+            yield said
+        elif said is not None:
+            raise InvalidInput(f"{field}[{number}].text", said, "it has to be text")
