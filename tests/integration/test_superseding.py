@@ -224,7 +224,7 @@ async def test_what_is_still_to_be_done_about_an_erased_memory_goes_with_it(shel
                 await enqueue(
                     tx, Queue.FOLLOWUP, kind, {"ids": [memory_id]}, audience=None, speaker=None, occurred_at=tx.now
                 )
-            payload = {"replaces": [memory_id], "user": "gone", "operation_id": f"op-{memory_id}"}
+            payload = {"replaces": [memory_id], "user": "whatever", "operation_id": f"op-{memory_id}"}
             await enqueue(tx, Queue.TRIAGE, "conversation", payload, audience=None, speaker=None, occurred_at=tx.now)
             for key in ("ids", "replaces"):
                 await tx.execute(

@@ -101,7 +101,7 @@ async def test_what_a_tool_read_out_does_not_renew_what_the_user_said(
     assert await live(judged) == [AT_8]
 
 
-@pytest.mark.parametrize("name", ["gmail", "outlook", "read_file", "browse", "slack", "notion_query", "get_weather", ""])
+@pytest.mark.parametrize("name", ["gmail", "outlook", "read_file", "browse", "slack", "get_weather", ""])
 async def test_what_a_tool_answers_is_a_strangers_word_unless_the_host_says_otherwise(
     judged: Space, chat: ChatServer, name: str
 ) -> None:

@@ -3,8 +3,9 @@
 from perdure.ingest.archive import Archive, enqueue_archive, read_archive
 from perdure.ingest.bootstrap import enqueue_bootstrap
 from perdure.ingest.capture import Exchange, ToolResult, enqueue_exchange, read_exchange
-from perdure.ingest.drafts import Draft, read_again
+from perdure.ingest.drafts import Draft, prepare, read_again
 from perdure.ingest.drain import DrainReport, drain_pending_triage
+from perdure.ingest.forgetting import Receipt, forget_memories
 from perdure.ingest.importing import BatchReport, batches, import_batch, read_messages
 from perdure.ingest.items import ItemReport, import_items, read_items
 from perdure.ingest.keys import stored_postings
@@ -13,8 +14,6 @@ from perdure.ingest.restoring import restore_memory
 from perdure.ingest.retriage import retriage
 from perdure.ingest.saving import (
     Changes,
-    Receipt,
-    forget_memories,
     masked_labels,
     masked_metadata,
     pin_memory,
@@ -48,6 +47,7 @@ __all__ = [
     "operation_fingerprint",
     "own_words",
     "pin_memory",
+    "prepare",
     "read_again",
     "read_archive",
     "read_exchange",

@@ -1,4 +1,4 @@
-"""What a person or a tool call asks for directly: save, update, pin, forget. Everything valid is kept, at once."""
+"""What a person or a tool call asks for directly: save, update, pin. Everything valid is kept, at once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
 from perdure.store.changes import change, change_text, pin, write_history
 from perdure.store.database import SpaceTransaction, Transaction
-from perdure.store.erasing import erase
-from perdure.store.memories import MemoryRow, find_duplicates, read_evidence, read_rows, siblings
+from perdure.store.memories import MemoryRow, find_duplicates, read_rows, siblings
 from perdure.store.operations import remember_operation, set_outcome
 from perdure.store.queue import Queue, enqueue
 from perdure.store.spaces import SpaceRow, lock_space
@@ -27,13 +26,6 @@ from perdure.types import MemoryType, Outcome, Stored, StoredMemory
 
 MEMORY = "memory"
 """The kind of evidence that is a memory itself; its external id is that memory's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What an erasure removed: ids of the memories, all chunks included. None of their words are kept anywhere."""
-
-    ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,46 +161,6 @@ async def pin_memory(
         await pin(tx, list(rows.values()), "user", pinned=pinned)
 
     await resources.database.in_space(space.id, write, writer=True)
-
-
-async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[int], audience: str | None) -> Receipt:
-    """Erases memories with their sibling chunks, postings, vectors, evidence and history. Irreversible.
-
-    What was concluded from one of them (a transition) is erased with it: its words are theirs.
-
-    Raises:
-        NotFound: one of the ids is not there for this audience; nothing is erased then.
-    """
-
-    async def write(tx: SpaceTransaction) -> Receipt:
-        await lock_space(tx)
-        for memory_id in ids:
-            await require_row(tx, space, memory_id, audience)
-        rows = await _with_what_was_made_of_them(tx, space, ids)
-        await erase(tx, list(rows.values()), [stored_postings(row) for row in rows.values()])
-        return Receipt(tuple(sorted(rows)))
-
-    return await resources.database.in_space(space.id, write, writer=True)
-
-
-async def _with_what_was_made_of_them(
-    tx: SpaceTransaction, space: SpaceRow, ids: Sequence[int]
-) -> dict[int, MemoryRow]:
-    """All chunks of these texts, and of every text that rests on one of them."""
-    rows: dict[int, MemoryRow] = {}
-    wanted = set(ids)
-    while wanted:
-        found = await read_rows(tx, space.name, await siblings(tx, sorted(wanted)))
-        rows.update(found)
-        names = {str(memory_id) for memory_id in found}
-        linked = {other for row in found.values() for other in row.memory.related_ids} - set(rows)
-        wanted = {
-            other
-            for other in linked
-            for evidence in await read_evidence(tx, other)
-            if evidence.kind == MEMORY and evidence.external_id in names
-        }
-    return rows
 
 
 async def require_row(tx: SpaceTransaction, space: SpaceRow, memory_id: int, audience: str | None) -> MemoryRow:

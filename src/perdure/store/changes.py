@@ -83,10 +83,10 @@ SET_TAGS: Final = """
 # The ranges of a memory follow each other without a gap: each begins where the one before ended, the first one when the
 # memory came in. `greatest`, because a writer that waited for the space's lock began before the one it waited for.
 INSERT_HISTORY: Final = """
-    INSERT INTO memory_history (space_id, memory_id, action, changed_at, changed_by, reason, summary, state,
-                                valid_from, valid_to)
-    SELECT %(space_id)s, %(memory_id)s, %(action)s, %(now)s, %(changed_by)s, %(reason)s, %(summary)s, %(state)s,
-           b.begun, greatest(b.begun, %(now)s)
+    INSERT INTO memory_history (space_id, memory_id, action, changed_at, changed_by, made_by, reason, about, summary,
+                                state, valid_from, valid_to)
+    SELECT %(space_id)s, %(memory_id)s, %(action)s, %(now)s, %(changed_by)s, %(made_by)s, %(reason)s, %(about)s,
+           %(summary)s, %(state)s, b.begun, greatest(b.begun, %(now)s)
     FROM (SELECT coalesce(max(h.valid_to), %(created_at)s) AS begun
           FROM memory_history h
           WHERE h.space_id = %(space_id)s AND h.memory_id = %(memory_id)s) AS b
@@ -97,7 +97,7 @@ SET_RELATED: Final = """
 """
 
 READ_HISTORY: Final = """
-    SELECT action, changed_at, changed_by, reason, summary, state, valid_from, valid_to
+    SELECT action, changed_at, changed_by, made_by, reason, summary, state, valid_from, valid_to
     FROM memory_history WHERE space_id = %(space_id)s AND memory_id = %(id)s ORDER BY id
 """
 
@@ -156,10 +156,20 @@ SET_CONFLICTS: Final = """
 """
 
 
-async def write_history(tx: SpaceTransaction, row: MemoryRow, action: str, changed_by: str, reason: str = "") -> None:
+async def write_history(
+    tx: SpaceTransaction,
+    row: MemoryRow,
+    action: str,
+    changed_by: str,
+    reason: str = "",
+    *,
+    about: int | None = None,
+    made_by: str | None = None,
+) -> None:
     """Keeps what a memory was until now: its words, all else of it that can change, and what a purge would take.
 
-    Who may see it stands there, too: a question about the past is asked by somebody.
+    Who may see it stands there, too: a question about the past is asked by somebody. `about` is the memory that the
+    reason speaks of, `made_by` the prompt and model whose answer led to the change.
     """
     memory = row.memory
     state = {
@@ -193,7 +203,9 @@ async def write_history(tx: SpaceTransaction, row: MemoryRow, action: str, chang
             "memory_id": memory.id,
             "action": action,
             "changed_by": changed_by,
+            "made_by": made_by,
             "reason": reason,
+            "about": memory.superseded_by if about is None else about,
             "summary": memory.summary,
             "state": Jsonb(state),
             "created_at": memory.created_at,
@@ -296,6 +308,7 @@ async def supersede(
     reason: str,
     changed_by: str,
     at: datetime,
+    made_by: str | None = None,
 ) -> int:
     """Makes tombstones of live memories, with all chunks of their texts; what is one already stays as it is.
 
@@ -305,6 +318,7 @@ async def supersede(
         reason: kept with the tombstone.
         changed_by: who decided, for the history.
         at: when they ceased to count.
+        made_by: the prompt and model whose verdict it was, if one's.
 
     Returns:
         How many rows changed: 0 if nothing was live any more.
@@ -316,7 +330,7 @@ async def supersede(
     changed = sorted(row["memory_id"] for row in await tx.fetch_all(SUPERSEDE, params))
     await tx.execute(SET_REASON, {"ids": changed, "reason": reason})
     for memory_id in changed:
-        await write_history(tx, rows[memory_id], "supersede", changed_by, reason)
+        await write_history(tx, rows[memory_id], "supersede", changed_by, reason, about=new_id, made_by=made_by)
     return len(changed)
 
 
@@ -391,18 +405,33 @@ async def add_entities(
 
 
 async def flag_conflict(tx: SpaceTransaction, memory_id: int, ids: Sequence[int]) -> None:
-    """Keeps that these memories say otherwise than this one, which may not supersede them."""
-    row = (await read_rows(tx, "", [memory_id]))[memory_id]
-    conflicts = sorted({*row.memory.conflicts_with, *ids} - {memory_id})
+    """Keeps that these memories say otherwise than this one, which may not supersede them; those of fewer people not.
+
+    Whoever sees a memory sees all that it names.
+    """
+    rows = await read_rows(tx, "", [memory_id, *ids])
+    row = rows[memory_id]
+    named = {other for other in ids if other in rows and sees(row, rows[other])}
+    conflicts = sorted({*row.memory.conflicts_with, *named} - {memory_id})
     await tx.execute(SET_CONFLICTS, {"id": memory_id, "conflicts_with": conflicts})
 
 
 async def relate(tx: SpaceTransaction, made: Sequence[int], of: Sequence[int]) -> None:
-    """Links what was made of memories with them, in both directions: erasing one clears the other's pointer."""
+    """Links what was made of memories with them, in both directions, as far as whoever sees the one sees the other.
+
+    What was made has them as evidence besides: by that it is found when one of them goes.
+    """
+    rows = await read_rows(tx, "", [*made, *of])
     for ids, others in ((made, of), (of, made)):
-        for row in (await read_rows(tx, "", ids)).values():
-            related = sorted({*row.memory.related_ids, *others})
+        for row in (rows[each] for each in ids if each in rows):
+            seen = {other for other in others if other in rows and sees(row, rows[other])}
+            related = sorted({*row.memory.related_ids, *seen})
             await tx.execute(SET_RELATED, {"id": row.memory.id, "related_ids": related})
+
+
+def sees(one: MemoryRow, other: MemoryRow) -> bool:
+    """Whether everybody who may see `one` may see `other`, too: only then may it be named there."""
+    return other.memory.audience in {None, one.memory.audience}
 
 
 async def _whole_texts(tx: SpaceTransaction, rows: Sequence[MemoryRow]) -> dict[int, MemoryRow]:

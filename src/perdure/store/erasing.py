@@ -7,6 +7,7 @@ from typing import Final
 
 from perdure.store.changes import SET_CONFLICTS, SET_RELATED
 from perdure.store.database import SpaceTransaction
+from perdure.store.evidence import made_of
 from perdure.store.memories import MemoryRow, read_rows
 from perdure.store.postings import Postings, delete_postings
 
@@ -19,6 +20,34 @@ CLEAR_SUPERSEDED_BY: Final = """
 
 FIND_CONFLICTS: Final = """
     SELECT id, conflicts_with FROM memories WHERE space_id = %(space_id)s AND conflicts_with <> '{}'
+"""
+
+# A reason is in a model's words, and may quote either of the two memories it speaks of.
+FORGET_REASONS: Final = """
+    UPDATE memories m SET superseded_reason = %(erased)s
+    FROM memory_state s
+    WHERE m.space_id = %(space_id)s AND s.space_id = %(space_id)s AND s.memory_id = m.id
+      AND s.superseded_by = ANY(%(ids)s)
+"""
+
+FORGET_PAST_REASONS: Final = """
+    UPDATE memory_history
+    SET reason = CASE WHEN reason = '' THEN '' ELSE %(erased)s END,
+        state = CASE WHEN state ->> 'superseded_reason' IS NULL THEN state
+                ELSE jsonb_set(state, '{superseded_reason}', to_jsonb(%(erased)s::text)) END
+    WHERE space_id = %(space_id)s AND about = ANY(%(ids)s)
+"""
+
+# What else was made of the same message shows the beginning of it.
+FORGET_EXCERPTS: Final = """
+    UPDATE memory_evidence o SET excerpt = ''
+    FROM (
+        SELECT DISTINCT e.kind, e.external_id FROM memory_evidence e
+        WHERE e.space_id = %(space_id)s AND e.memory_id = ANY(%(ids)s) AND e.external_id IS NOT NULL
+          AND e.kind <> 'memory'
+    ) s
+    WHERE o.space_id = %(space_id)s AND o.external_id = s.external_id AND o.kind = s.kind
+      AND o.memory_id <> ALL(%(ids)s) AND o.excerpt <> ''
 """
 
 DELETE_HISTORY: Final = """
@@ -49,18 +78,31 @@ FORGET_FAILED: Final = """
 """
 
 
-async def erase(tx: SpaceTransaction, rows: Sequence[MemoryRow], postings: Sequence[Postings]) -> None:
+ERASED: Final = "what took its place was erased"
+"""What is left of a reason that spoke of an erased memory."""
+
+
+async def erase(
+    tx: SpaceTransaction, rows: Sequence[MemoryRow], postings: Sequence[Postings], purged: Sequence[int] = ()
+) -> None:
     """Removes memories with everything that holds their words: postings, vectors, evidence, history. Irreversible.
 
-    What waits in a queue to be done about them, or to replace them, goes with them. Needs the space's lock.
+    What others show of the same messages is blanked, and so are reasons that spoke of them. What waits in a queue to
+    be done about them, or to replace them, goes with them; what quotes them is found by `quotes.py`. Needs the space's
+    lock.
+
+    Args:
+        purged: memories that are only history by now, and go, too.
     """
     ids = [row.memory.id for row in rows]
     await delete_postings(tx, postings)
+    for statement in (FORGET_REASONS, FORGET_PAST_REASONS, FORGET_EXCERPTS):
+        await tx.execute(statement, {"ids": ids, "erased": ERASED})
     await clear_pointers(tx, rows)
     named = [str(memory_id) for memory_id in ids]
     for statement in (FORGET_FOLLOWUPS, FORGET_REPLACING, FORGET_FAILED):
         await tx.execute(statement, {"named": named})
-    await tx.execute(DELETE_HISTORY, {"ids": ids})
+    await tx.execute(DELETE_HISTORY, {"ids": [*ids, *purged]})
     await tx.execute(DELETE_MEMORIES, {"ids": ids})
 
 
@@ -68,7 +110,10 @@ async def clear_pointers(tx: SpaceTransaction, rows: Sequence[MemoryRow]) -> Non
     """Lets no other memory name these rows any more, so that they can go. Needs the space's lock."""
     ids = [row.memory.id for row in rows]
     await tx.execute(CLEAR_SUPERSEDED_BY, {"ids": ids})
-    partners = sorted({partner for row in rows for partner in row.memory.related_ids} - set(ids))
+    linked = {partner for row in rows for partner in row.memory.related_ids}
+    # What fewer people may see names them, and isn't named by them.
+    linked.update(await made_of(tx, ids))
+    partners = sorted(linked - set(ids))
     for partner in (await read_rows(tx, "", partners)).values():
         kept = [related for related in partner.memory.related_ids if related not in ids]
         await tx.execute(SET_RELATED, {"id": partner.memory.id, "related_ids": kept})

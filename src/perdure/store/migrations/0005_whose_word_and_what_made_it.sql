@@ -24,8 +24,6 @@ ALTER TABLE memories ADD COLUMN marks jsonb NOT NULL DEFAULT '{}';
 COMMENT ON COLUMN memories.marks IS
     'by call site (quality, entities): the prompt and model that the memory was scored or completed by';
 
--- Erasure asks who names a row, and hardly any row names one.
-CREATE INDEX memories_related ON memories (space_id, id) WHERE related_ids <> '{}';
 CREATE INDEX memory_history_about ON memory_history (space_id, about) WHERE about IS NOT NULL;
 
 UPDATE memory_history h SET about = (h.state ->> 'superseded_by')::bigint

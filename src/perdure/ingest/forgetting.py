@@ -1,0 +1,183 @@
+"""Forgetting: a memory, what it was made of and what was made of it are erased, and whatever else holds their words.
+
+What only waits to be worked off keeps what it says besides: of an exchange or an archive the messages go that quote
+what is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import regex
+
+from perdure.ingest.keys import stored_postings
+from perdure.ingest.old_news import keep_trace_of
+from perdure.ingest.revisions import REVISED
+from perdure.ingest.saving import MEMORY, require_row
+from perdure.ingest.triage import RETRIAGED
+from perdure.resources import Resources
+from perdure.rules.quoting import quotes as quoted
+from perdure.rules.verdicts import DUPLICATE
+from perdure.store.database import SpaceTransaction
+from perdure.store.erasing import erase
+from perdure.store.evidence import made_of, said_before
+from perdure.store.memories import MemoryRow, read_evidence, read_rows, siblings
+from perdure.store.quotes import FAILED, holding, known_terms, rewrite
+from perdure.store.spaces import SpaceRow, lock_space
+from perdure.text import fold, has_letter_or_digit, terms
+
+SAYS_THE_SAME: Final = (RETRIAGED, REVISED, f"{DUPLICATE}: %")
+"""Reasons of tombstones that say what took their place, as LIKE patterns."""
+QUOTED: Final = "it quoted what was forgotten"
+LOOKED_FOR: Final = 8
+"""Words by which rows that may quote are found, the longest: each is looked for in all that waits."""
+MOST_WORDS: Final = 400
+"""Words of a long text of which it is asked whether anything else says them."""
+LONG_CHARS: Final = 12
+"""A text of fewer characters ("yes", "ok thanks") is quoted only by what says nothing else."""
+_NAMES: Final = frozenset(
+    {"operation_id", "external_id", "series", "source", "conversation_id", "name", "speaker", "role", "kind", "at"}
+)
+"""Fields of a payload that name something rather than say it."""
+_RUN: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Hangul}]+|[^\W_]+")
+_UNSPACED: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an erasure removed: ids of the memories, all chunks included. None of their words are kept anywhere."""
+
+    ids: tuple[int, ...]
+
+
+async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[int], audience: str | None) -> Receipt:
+    """Erases memories with their sibling chunks, postings, vectors, evidence and history. Irreversible.
+
+    With them go what was concluded from one of them (a transition), what said the same before them (an original that
+    was judged later, a duplicate, an earlier revision), and their words in queues, failures, reasons and excerpts. What
+    was said before and arrives later in the same words doesn't bring them back; told anew they are news.
+
+    Raises:
+        NotFound: one of the ids is not there for this audience; nothing is erased then.
+    """
+
+    async def write(tx: SpaceTransaction) -> Receipt:
+        await lock_space(tx)
+        for memory_id in ids:
+            await require_row(tx, space, memory_id, audience)
+        rows, purged = await _all_of_it(tx, space, ids)
+        gone = list(rows.values())
+        texts = [text for row in gone for text in await _texts(tx, row)]
+        await keep_trace_of(tx, space, gone, made_of=MEMORY)
+        await erase(tx, gone, [stored_postings(row) for row in gone], purged)
+        await _erase_quotes(tx, texts)
+        return Receipt(tuple(sorted(each for each, row in rows.items() if row.memory.audience in {None, audience})))
+
+    return await resources.database.in_space(space.id, write, writer=True)
+
+
+async def _all_of_it(
+    tx: SpaceTransaction, space: SpaceRow, ids: Sequence[int]
+) -> tuple[dict[int, MemoryRow], list[int]]:
+    """All chunks of these texts, of what was made of them and of what said the same; ids of what is only history."""
+    rows: dict[int, MemoryRow] = {}
+    purged: set[int] = set()
+    wanted = set(ids)
+    while wanted:
+        found = await read_rows(tx, space.name, await siblings(tx, sorted(wanted)))
+        purged |= wanted - set(found)
+        rows.update(found)
+        wanted = {*await made_of(tx, list(found)), *await said_before(tx, sorted(wanted | set(found)), SAYS_THE_SAME)}
+        wanted.update(
+            row.memory.superseded_by
+            for row in found.values()
+            if row.memory.superseded_by is not None and row.memory.superseded_reason == RETRIAGED
+        )
+        wanted -= set(rows) | purged
+    return rows, sorted(purged)
+
+
+async def _texts(tx: SpaceTransaction, row: MemoryRow) -> list[str]:
+    """What a memory says, and what it shows of what it rests on."""
+    excerpts = [item.excerpt for item in await read_evidence(tx, row.memory.id) if item.kind != MEMORY]
+    return [row.memory.summary, *filter(None, excerpts)]
+
+
+# --- quotations -------------------------------------------------------------------------------------------------------
+
+
+async def _erase_quotes(tx: SpaceTransaction, texts: Sequence[str]) -> None:
+    """Takes what quotes erased texts out of what waits or was given up: their words that no memory holds any more."""
+    spelled = _spelled(texts)
+    known = await known_terms(tx, sorted({term for found in spelled.values() for term in found}))
+    own = {word: found for word, found in spelled.items() if not known.intersection(found)}
+    quotes = _quoting(texts, {term for found in own.values() for term in found})
+    mentions = [fold(word) for word in own]
+    for row in await holding(tx, sorted(own, key=lambda word: (-len(word), word))[:LOOKED_FOR]):
+        error = row.error
+        if error and any(word in fold(error) for word in mentions):
+            error = QUOTED
+        await rewrite(tx, row, _left_of(row.table, row.kind, row.payload, quotes, mentions), error)
+
+
+def _spelled(texts: Iterable[str]) -> dict[str, list[str]]:
+    """The words of texts as they are written, each with its terms; of scripts without spaces two signs at a time."""
+    words: dict[str, list[str]] = {}
+    for text in texts:
+        for run in _RUN.findall(text):
+            pieces = [run[at : at + 2] for at in range(len(run) - 1)] if _UNSPACED.match(run) else [run]
+            for piece in pieces:
+                if piece not in words and len(words) < MOST_WORDS and (found := terms(piece)):
+                    words[piece] = found
+    return words
+
+
+def _quoting(texts: Sequence[str], own: set[str]) -> Callable[[str], bool]:
+    """Whether a text holds one of these, or quotes them by the words that only they held."""
+    whole = {" ".join(fold(text).split()) for text in texts}
+    long = [one for one in whole if len(one) >= LONG_CHARS]
+
+    def quotes(text: str) -> bool:
+        said = " ".join(fold(text).split())
+        return said in whole or any(one in said for one in long) or quoted(own, set(terms(text)))
+
+    return quotes
+
+
+def _left_of(
+    table: str, kind: str, held: Mapping[str, Any], quotes: Callable[[str], bool], mentions: Sequence[str]
+) -> Mapping[str, Any] | None:
+    """What is left of a row without what quotes; None where there is nothing left to be done."""
+    if table != FAILED:
+        return _left_of_payload(kind, held, quotes)
+    payload = _left_of_payload(kind, held["payload"], quotes)
+    if payload is None:
+        return None
+    left = {**held, "payload": payload}
+    if any(word in fold(str(held.get("answer", ""))) for word in mentions):
+        left["answer"] = QUOTED
+    return left
+
+
+def _left_of_payload(kind: str, payload: Mapping[str, Any], quotes: Callable[[str], bool]) -> Mapping[str, Any] | None:
+    left = _without(payload, quotes)
+    assert isinstance(left, dict)
+    if left == payload:
+        return payload
+    if kind == "archive":
+        left["messages"] = [message for message in left["messages"] if has_letter_or_digit(message["text"])]
+        return left if left["messages"] else None
+    if kind == "conversation":
+        return left if any(has_letter_or_digit(left.get(side) or "") for side in ("user", "assistant")) else None
+    return left if has_letter_or_digit(str(left.get("text", ""))) else None
+
+
+def _without(value: object, quotes: Callable[[str], bool]) -> object:
+    """JSON with every text that quotes left empty."""
+    if isinstance(value, str):
+        return "" if quotes(value) else value
+    if isinstance(value, dict):
+        return {name: item if name in _NAMES else _without(item, quotes) for name, item in value.items()}
+    return [_without(item, quotes) for item in value] if isinstance(value, list) else value
