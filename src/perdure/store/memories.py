@@ -15,8 +15,9 @@ from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from perdure.store.database import SpaceTransaction
-from perdure.store.postings import Postings, insert_postings
+from perdure.store.postings import Postings, new_postings
 from perdure.store.sketches import signature, sketches
+from perdure.store.statements import Part, write_together
 from perdure.types import Evidence, MemoryType, StoredMemory, Trust
 
 USUAL_SALIENCE: Final = 5.0
@@ -53,7 +54,7 @@ INSERT_STATE: Final = """
     SELECT %(space_id)s, r.id, r.memory_type, r.audience, r.conversation_id, least(10, greatest(1, r.salience)),
            r.confidence, r.term_count, r.pinned, %(now)s, r.source_date, %(now)s, %(now)s,
            decode(r.content_hash, 'hex'), r.sketch, r.signature, r.speaker, r.is_question
-    FROM jsonb_to_recordset(%(rows)s) AS r (
+    FROM jsonb_to_recordset(%(states)s) AS r (
         id bigint, memory_type text, audience text, conversation_id text, salience real, confidence real,
         term_count integer, pinned boolean, source_date timestamptz, content_hash text, sketch bit(256),
         signature bit(512), speaker text, is_question boolean)
@@ -89,7 +90,7 @@ DELETE_VECTORS: Final = """
 INSERT_EVIDENCE: Final = """
     INSERT INTO memory_evidence (space_id, memory_id, kind, external_id, speaker, observed_at, excerpt, trust)
     SELECT %(space_id)s, r.memory_id, r.kind, r.external_id, r.speaker, r.observed_at, r.excerpt, r.trust
-    FROM jsonb_to_recordset(%(rows)s) AS r (
+    FROM jsonb_to_recordset(%(evidence)s) AS r (
         memory_id bigint, kind text, external_id text, speaker text, observed_at timestamptz, excerpt text, trust text)
 """
 
@@ -240,13 +241,16 @@ async def insert_texts(tx: SpaceTransaction, texts: Sequence[NewText], family_id
     roots = {memory_id: group[0] for group in grouped for memory_id in group[1:]}
     numbers = {memory_id: number for group in grouped for number, memory_id in enumerate(group)}
     pairs = list(zip(ids, chunks, strict=True))
-    rows = Jsonb([_wide_row(i, chunk, roots.get(i), numbers[i]) for i, chunk in pairs])
-    await tx.execute(INSERT_MEMORIES, {"rows": rows})
+    rows = [_wide_row(i, chunk, roots.get(i), numbers[i]) for i, chunk in pairs]
     states = [_state_row(*pair, sketch) for pair, sketch in zip(pairs, chunk_sketches(chunks), strict=True)]
-    await tx.execute(INSERT_STATE, {"rows": Jsonb(states)})
-    await insert_vectors(tx, family_id, [(i, chunk.vector) for i, chunk in pairs])
-    await insert_postings(tx, [chunk.postings(i) for i, chunk in pairs])
-    await add_evidence(tx, [(i, evidence) for i, chunk in pairs for evidence in chunk.borne_out])
+    parts: list[Part] = [
+        (INSERT_MEMORIES, {"rows": Jsonb(rows)}),
+        (INSERT_STATE, {"states": Jsonb(states)}),
+        *_new_vectors(family_id, [(i, chunk.vector) for i, chunk in pairs]),
+        *_new_evidence([(i, evidence) for i, chunk in pairs for evidence in chunk.borne_out]),
+        *new_postings(tx, [chunk.postings(i) for i, chunk in pairs]),
+    ]
+    await write_together(tx, parts)
     return grouped
 
 
@@ -254,12 +258,17 @@ async def insert_vectors(
     tx: SpaceTransaction, family_id: int | None, vectors: Sequence[tuple[int, np.ndarray | None]]
 ) -> None:
     """Adds vectors of one family; each is float32 of the family's length, already normalised."""
+    parts = _new_vectors(family_id, vectors)
+    if parts:
+        await write_together(tx, parts)
+
+
+def _new_vectors(family_id: int | None, vectors: Sequence[tuple[int, np.ndarray | None]]) -> list[Part]:
     known = [(memory_id, HalfVector(vector)) for memory_id, vector in vectors if vector is not None]
-    if known:
-        ids, embeddings = zip(*known, strict=True)
-        await tx.execute(
-            INSERT_VECTORS, {"family_id": family_id, "memory_ids": list(ids), "embeddings": list(embeddings)}
-        )
+    if not known:
+        return []
+    ids, embeddings = zip(*known, strict=True)
+    return [(INSERT_VECTORS, {"family_id": family_id, "memory_ids": list(ids), "embeddings": list(embeddings)})]
 
 
 async def sample_vectors(tx: SpaceTransaction, family_id: int, count: int) -> list[np.ndarray]:
@@ -275,6 +284,12 @@ async def read_vectors(tx: SpaceTransaction, family_id: int, ids: Sequence[int])
 
 
 async def add_evidence(tx: SpaceTransaction, evidence: Sequence[tuple[int, Evidence]]) -> None:
+    parts = _new_evidence(evidence)
+    if parts:
+        await write_together(tx, parts)
+
+
+def _new_evidence(evidence: Sequence[tuple[int, Evidence]]) -> list[Part]:
     rows = [
         {
             "memory_id": memory_id,
@@ -287,8 +302,7 @@ async def add_evidence(tx: SpaceTransaction, evidence: Sequence[tuple[int, Evide
         }
         for memory_id, item in evidence
     ]
-    if rows:
-        await tx.execute(INSERT_EVIDENCE, {"rows": Jsonb(rows)})
+    return [(INSERT_EVIDENCE, {"evidence": Jsonb(rows)})] if rows else []
 
 
 async def read_evidence(tx: SpaceTransaction, memory_id: int) -> list[Evidence]:

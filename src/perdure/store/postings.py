@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final, LiteralString
 
 from perdure.store.database import SpaceTransaction
-from perdure.store.spaces import count_up
+from perdure.store.spaces import counted
+from perdure.store.statements import Part, write_together
 
 MAX_TF: Final = 32767  # smallint
 
@@ -16,20 +17,20 @@ MAX_TF: Final = 32767  # smallint
 INSERT_TERMS: Final = """
     INSERT INTO memory_terms (space_id, term, memory_id, tf, length)
     SELECT %(space_id)s, t.term, t.memory_id, t.tf, t.length
-    FROM unnest(%(terms)b::text[], %(memory_ids)b::bigint[], %(tfs)b::smallint[], %(lengths)b::smallint[])
+    FROM unnest(%(term_keys)b::text[], %(term_ids)b::bigint[], %(tfs)b::smallint[], %(lengths)b::smallint[])
         AS t (term, memory_id, tf, length)
 """
 
 INSERT_ENTITIES: Final = """
     INSERT INTO memory_entities (space_id, key, memory_id)
     SELECT %(space_id)s, t.key, t.memory_id
-    FROM unnest(%(keys)s::text[], %(memory_ids)s::bigint[]) AS t (key, memory_id)
+    FROM unnest(%(entity_keys)s::text[], %(entity_ids)s::bigint[]) AS t (key, memory_id)
 """
 
 INSERT_FACETS: Final = """
     INSERT INTO memory_facets (space_id, key, memory_id)
     SELECT %(space_id)s, t.key, t.memory_id
-    FROM unnest(%(keys)s::text[], %(memory_ids)s::bigint[]) AS t (key, memory_id)
+    FROM unnest(%(facet_keys)s::text[], %(facet_ids)s::bigint[]) AS t (key, memory_id)
 """
 
 ADD_FACETS: Final = """
@@ -48,19 +49,19 @@ ADD_ENTITIES: Final = """
 
 DELETE_TERMS: Final = """
     DELETE FROM memory_terms p
-    USING unnest(%(terms)s::text[], %(memory_ids)s::bigint[]) AS t (term, memory_id)
+    USING unnest(%(term_keys)s::text[], %(term_ids)s::bigint[]) AS t (term, memory_id)
     WHERE p.space_id = %(space_id)s AND p.term = t.term AND p.memory_id = t.memory_id
 """
 
 DELETE_ENTITIES: Final = """
     DELETE FROM memory_entities p
-    USING unnest(%(keys)s::text[], %(memory_ids)s::bigint[]) AS t (key, memory_id)
+    USING unnest(%(entity_keys)s::text[], %(entity_ids)s::bigint[]) AS t (key, memory_id)
     WHERE p.space_id = %(space_id)s AND p.key = t.key AND p.memory_id = t.memory_id
 """
 
 DELETE_FACETS: Final = """
     DELETE FROM memory_facets p
-    USING unnest(%(keys)s::text[], %(memory_ids)s::bigint[]) AS t (key, memory_id)
+    USING unnest(%(facet_keys)s::text[], %(facet_ids)s::bigint[]) AS t (key, memory_id)
     WHERE p.space_id = %(space_id)s AND p.key = t.key AND p.memory_id = t.memory_id
 """
 
@@ -95,22 +96,24 @@ class Postings:
 
 async def insert_postings(tx: SpaceTransaction, postings: Sequence[Postings]) -> None:
     """Adds postings and counts them; the caller holds the space's lock."""
+    await write_together(tx, new_postings(tx, postings))
+
+
+def new_postings(tx: SpaceTransaction, postings: Sequence[Postings]) -> list[Part]:
+    """What `insert_postings` writes, to be written together with the memories."""
     frequencies = [(p, Counter(p.terms)) for p in postings]
-    rows = [(term, p.memory_id, tf, p.length) for p, counted in frequencies for term, tf in counted.items()]
+    rows = [(term, p.memory_id, tf, p.length) for p, found in frequencies for term, tf in found.items()]
+    parts: list[Part] = []
     if rows:
         terms, ids, tfs, lengths = zip(*rows, strict=True)
-        await tx.execute(
-            INSERT_TERMS,
-            {
-                "terms": list(terms),
-                "memory_ids": list(ids),
-                "tfs": [min(tf, MAX_TF) for tf in tfs],
-                "lengths": [min(length, MAX_TF) for length in lengths],
-            },
-        )
-    await _keyed(tx, INSERT_ENTITIES, [(key, p.memory_id) for p in postings for key in p.entities])
-    await _keyed(tx, INSERT_FACETS, [(key, p.memory_id) for p in postings for key in p.facets])
-    await _count(tx, postings, +1)
+        params = {
+            "term_keys": list(terms),
+            "term_ids": list(ids),
+            "tfs": [min(tf, MAX_TF) for tf in tfs],
+            "lengths": [min(length, MAX_TF) for length in lengths],
+        }
+        parts.append((INSERT_TERMS, params))
+    return [*parts, *_keyed(postings, INSERT_ENTITIES, INSERT_FACETS), *_counts(tx, postings, +1)]
 
 
 async def add_facets(tx: SpaceTransaction, memory_id: int, keys: Sequence[str]) -> None:
@@ -126,12 +129,15 @@ async def add_entities(tx: SpaceTransaction, memory_id: int, keys: Sequence[str]
 async def delete_postings(tx: SpaceTransaction, postings: Sequence[Postings]) -> None:
     """Removes what `insert_postings` added, counts included."""
     terms = [(term, p.memory_id) for p in postings for term in sorted(set(p.terms))]
+    parts: list[Part] = []
     if terms:
         names, ids = zip(*terms, strict=True)
-        await tx.execute(DELETE_TERMS, {"terms": list(names), "memory_ids": list(ids)})
-    await _keyed(tx, DELETE_ENTITIES, [(key, p.memory_id) for p in postings for key in p.entities])
-    await _keyed(tx, DELETE_FACETS, [(key, p.memory_id) for p in postings for key in p.facets])
-    await _count(tx, postings, -1)
+        parts.append((DELETE_TERMS, {"term_keys": list(names), "term_ids": list(ids)}))
+    parts += [*_keyed(postings, DELETE_ENTITIES, DELETE_FACETS), *_counts(tx, postings, -1)]
+    await write_together(tx, parts)
+    for statement, params in parts:
+        if statement is ADD_COUNTS:
+            await tx.execute(DROP_EMPTY_COUNTS, {"kinds": params["kinds"], "keys": params["keys"]})
 
 
 async def _add(tx: SpaceTransaction, statement: LiteralString, kind: str, memory_id: int, keys: Sequence[str]) -> None:
@@ -140,24 +146,29 @@ async def _add(tx: SpaceTransaction, statement: LiteralString, kind: str, memory
         await tx.execute(ADD_COUNTS, {"kinds": [kind] * len(new), "keys": sorted(new), "ns": [1] * len(new)})
 
 
-async def _keyed(tx: SpaceTransaction, statement: LiteralString, rows: Sequence[tuple[str, int]]) -> None:
-    if rows:
-        keys, ids = zip(*rows, strict=True)
-        await tx.execute(statement, {"keys": list(keys), "memory_ids": list(ids)})
+def _keyed(postings: Sequence[Postings], of_entities: LiteralString, of_facets: LiteralString) -> list[Part]:
+    parts: list[Part] = []
+    for kind, statement, rows in (
+        ("entity", of_entities, [(key, p.memory_id) for p in postings for key in p.entities]),
+        ("facet", of_facets, [(key, p.memory_id) for p in postings for key in p.facets]),
+    ):
+        if rows:
+            keys, ids = zip(*rows, strict=True)
+            parts.append((statement, {f"{kind}_keys": list(keys), f"{kind}_ids": list(ids)}))
+    return parts
 
 
-async def _count(tx: SpaceTransaction, postings: Sequence[Postings], sign: int) -> None:
+def _counts(tx: SpaceTransaction, postings: Sequence[Postings], sign: int) -> list[Part]:
     counts: Counter[tuple[str, str]] = Counter()
     for p in postings:
         counts.update(("term", term) for term in set(p.terms))
         counts.update(("entity", key) for key in p.entities)
         counts.update(("facet", key) for key in p.facets)
+    parts: list[Part] = []
     # Sorted, so that two writers could never take row locks in opposite order.
     ordered = sorted(counts.items())
     if ordered:
         keys = [key for (_, key), _ in ordered]
         kinds = [kind for (kind, _), _ in ordered]
-        await tx.execute(ADD_COUNTS, {"kinds": kinds, "keys": keys, "ns": [sign * n for _, n in ordered]})
-        if sign < 0:
-            await tx.execute(DROP_EMPTY_COUNTS, {"kinds": kinds, "keys": keys})
-    await count_up(tx, memories=sign * len(postings), terms=sign * sum(p.length for p in postings))
+        parts.append((ADD_COUNTS, {"kinds": kinds, "keys": keys, "ns": [sign * n for _, n in ordered]}))
+    return [*parts, counted(tx, memories=sign * len(postings), terms=sign * sum(p.length for p in postings))]

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from perdure.store.database import SpaceTransaction, Transaction
+from perdure.store.statements import Part, write_together
 
 FIND_SPACE: Final = """
     SELECT id, name, time_zone, created_at FROM spaces WHERE name = %(name)s
@@ -117,10 +118,15 @@ async def read_state(tx: SpaceTransaction) -> SpaceState | None:
 
 async def count_up(tx: SpaceTransaction, *, memories: int = 0, terms: int = 0) -> None:
     """Counts memories and their terms, and in any case that something has come: see `SpaceState.arrivals`."""
-    await tx.execute(COUNT_UP, {"memories": memories, "terms": terms})
+    await write_together(tx, [counted(tx, memories=memories, terms=terms)])
+
+
+def counted(tx: SpaceTransaction, *, memories: int = 0, terms: int = 0) -> Part:
+    """What `count_up` writes, to be written together with what is counted."""
     if tx.locked is not None:
         now = tx.locked
         tx.locked = replace(now, memories=now.memories + memories, terms=now.terms + terms, arrivals=now.arrivals + 1)
+    return COUNT_UP, {"memories": memories, "terms": terms}
 
 
 async def set_family(tx: SpaceTransaction, family_id: int) -> None:
