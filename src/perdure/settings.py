@@ -195,6 +195,9 @@ class Settings(BaseSettings):
     """A space that has been quiet this long is drained without waiting for the heartbeat."""
     lease_s: float = Field(default=120.0, gt=0, le=3600)
     """How long a worker may hold a queued exchange before another may take it."""
+    wait_for_model_s: float = Field(default=3600.0, ge=0, le=7 * 86400)
+    """How long what was taken in while a model was configured is left to a process that has one, before a process
+    without one keeps it word for word."""
     max_attempts: int = Field(default=3, ge=1, le=20)
     """Failed attempts before an exchange moves to failed_operations (mission: 3)."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"

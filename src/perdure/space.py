@@ -151,7 +151,9 @@ class Space(SpaceIntake):
             return Nothing("incognito")
 
         async def write(tx: SpaceTransaction) -> Outcome:
-            return await ingest.enqueue_exchange(tx, exchange, operation)
+            return await ingest.enqueue_exchange(
+                tx, exchange, operation, for_model=self._resources.models.can("triage")
+            )
 
         return await self._in(await self._memory.ensure_space(self.name), write)
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from perdure import door, ingest
 from perdure.ingest import BatchReport, ItemReport
-from perdure.space_queue import SpaceQueue
+from perdure.space_thinking import SpaceThinking
 from perdure.store.checkpoints import read_checkpoint
 from perdure.store.database import SpaceTransaction, Transaction
 from perdure.text import require_text
@@ -19,7 +19,7 @@ from perdure.types import ItemSource, Message, Nothing, Outcome, SourceItem
 MAX_RETRIAGED = 100_000
 
 
-class SpaceIntake(SpaceQueue):
+class SpaceIntake(SpaceThinking):
     """The verbs that hand a space more than one exchange at a time."""
 
     async def archive(
@@ -64,7 +64,9 @@ class SpaceIntake(SpaceQueue):
             return Nothing("incognito")
 
         async def write(tx: SpaceTransaction) -> Outcome:
-            return await ingest.enqueue_archive(tx, archive, operation)
+            return await ingest.enqueue_archive(
+                tx, archive, operation, for_model=self._resources.models.can("distillation")
+            )
 
         return await self._in(await self._memory.ensure_space(self.name), write)
 
@@ -84,7 +86,12 @@ class SpaceIntake(SpaceQueue):
 
         async def write(tx: SpaceTransaction) -> Outcome:
             return await ingest.enqueue_bootstrap(
-                tx, words, speaker=who, audience=self.audience, operation_id=operation
+                tx,
+                words,
+                speaker=who,
+                audience=self.audience,
+                operation_id=operation,
+                for_model=self._resources.models.can("bootstrap"),
             )
 
         return await self._in(await self._memory.ensure_space(self.name), write)

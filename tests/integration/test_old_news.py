@@ -137,6 +137,10 @@ async def test_a_capture_that_was_queued_when_its_words_were_forgotten_stores_no
     noon.advance(LATER)
     await judged.forget(await only(judged, FLAT))
     chat.answer("triage", {"summary": summary})
+    await judged.drain()
+    assert await words(judged) == []
+    # The same of an exchange that a host tells us of too late.
+    await judged.capture(user=FLAT, speaker="Ada", occurred_at=noon.now() - LATER)
     report = await judged.drain()
     assert report.outcomes == {"nothing": 1}
     assert await words(judged) == []
@@ -165,10 +169,11 @@ async def test_what_was_forgotten_may_be_told_anew(space: Space) -> None:
 async def test_the_same_words_of_another_audience_are_not_forgotten(space: Space) -> None:
     ada = space._memory.space(space.name, audience="ada")
     await ada.save(FLAT, speaker="Ada")
-    await space.capture(user=FLAT, speaker="Ada")
     await ada.forget(await only(ada, FLAT))
+    for handle in (space, ada):
+        await handle.archive([say(FLAT)])
     await space.drain()
-    assert await words(space) == [FLAT]
+    assert await words(ada) == await words(space) == [FLAT]
 
 
 async def test_small_talk_around_what_was_forgotten_is_no_trace_of_it(space: Space) -> None:

@@ -84,7 +84,17 @@ async def test_a_row_comes_back_as_it_went_in_and_is_gone_once_it_is_done(line: 
     number = await line.add(kept, "c", kind, words="äöü 你好", ids=[1, 2])
     (work,) = await line.take(kept)
     assert work == QueuedWork(
-        number, kept, kind, "c", "a", "Ada", {"words": "äöü 你好", "ids": [1, 2]}, START, START, 0
+        number,
+        kept,
+        kind,
+        "c",
+        "a",
+        "Ada",
+        {"words": "äöü 你好", "ids": [1, 2]},
+        START,
+        START,
+        0,
+        kept is Queue.FOLLOWUP,
     )
     assert await line.run(lambda tx: finish(tx, work, "another")) is False
     assert await line.run(lambda tx: finish(tx, work, "one")) is True

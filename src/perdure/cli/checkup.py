@@ -205,7 +205,7 @@ def _queues(spaces: list[SpaceStats]) -> list[Finding]:
     waiting = sum(space.pending for space in spaces)
     failed = sum(space.failed for space in spaces)
     oldest = min((space.oldest_pending for space in spaces if space.oldest_pending), default=None)
-    return [_backlog(waiting, oldest), *_budgets(spaces), _failures(failed)]
+    return [_backlog(waiting, oldest), *_paused(spaces), _failures(failed)]
 
 
 def _backlog(waiting: int, oldest: datetime | None) -> Finding:
@@ -219,13 +219,13 @@ def _backlog(waiting: int, oldest: datetime | None) -> Finding:
     return Finding("queue", "ok", detail)
 
 
-def _budgets(spaces: list[SpaceStats]) -> list[Finding]:
+def _paused(spaces: list[SpaceStats]) -> list[Finding]:
     paused = [space for space in spaces if space.paused and space.pending]
     if not paused:
         return []
     names = ", ".join(space.space for space in paused[:5])
-    advice = "Raise PERDURE_DAILY_CALL_BUDGET or PERDURE_DAILY_TOKEN_BUDGET if that is too little."
-    return [Finding("budget", "warn", f"{names}: {paused[0].paused}", advice)]
+    advice = "Set here what the others have set: PERDURE_THINKER_URL, PERDURE_SUBAGENT_URL; or raise a daily budget."
+    return [Finding("what waits for a model", "warn", f"{names}: {paused[0].paused}", advice)]
 
 
 def _failures(failed: int) -> Finding:

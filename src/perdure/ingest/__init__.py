@@ -1,6 +1,7 @@
 """Words in: capture, drain, save, import."""
 
 from perdure.ingest.archive import Archive, enqueue_archive, read_archive
+from perdure.ingest.asking import left_to_models
 from perdure.ingest.bootstrap import enqueue_bootstrap
 from perdure.ingest.capture import Exchange, ToolResult, enqueue_exchange, read_exchange
 from perdure.ingest.drafts import Draft, prepare, read_again
@@ -42,6 +43,7 @@ __all__ = [
     "forget_memories",
     "import_batch",
     "import_items",
+    "left_to_models",
     "masked_labels",
     "masked_metadata",
     "operation_fingerprint",

@@ -101,7 +101,7 @@ def read_archive(
     return Archive(tuple(kept), speaker, audience, conversation_id or "")
 
 
-async def enqueue_archive(tx: SpaceTransaction, archive: Archive, operation_id: str) -> Outcome:
+async def enqueue_archive(tx: SpaceTransaction, archive: Archive, operation_id: str, *, for_model: bool) -> Outcome:
     """Stages the archive under its operation id; a replay changes nothing and returns the first outcome.
 
     Raises:
@@ -120,6 +120,7 @@ async def enqueue_archive(tx: SpaceTransaction, archive: Archive, operation_id: 
         audience=archive.audience,
         speaker=archive.speaker,
         occurred_at=max(times, default=tx.now),
+        for_model=for_model,
     )
 
 

@@ -34,7 +34,13 @@ _PREFERRED: Final = frozenset({"style", "preference"})
 
 
 async def enqueue_bootstrap(
-    tx: SpaceTransaction, text: str, *, speaker: str | None, audience: str | None, operation_id: str
+    tx: SpaceTransaction,
+    text: str,
+    *,
+    speaker: str | None,
+    audience: str | None,
+    operation_id: str,
+    for_model: bool,
 ) -> Outcome:
     """Stages the text under its operation id; a replay changes nothing and returns the first outcome.
 
@@ -61,6 +67,7 @@ async def enqueue_bootstrap(
         audience=audience,
         speaker=speaker,
         occurred_at=tx.now,
+        for_model=for_model,
     )
 
 

@@ -92,7 +92,9 @@ def read_exchange(
     return Exchange(said, replied, results, speaker, audience, conversation_id or "", occurred_at, recalled_ids)
 
 
-async def enqueue_exchange(tx: SpaceTransaction, exchange: Exchange, operation_id: str) -> Outcome:
+async def enqueue_exchange(
+    tx: SpaceTransaction, exchange: Exchange, operation_id: str, *, for_model: bool = False
+) -> Outcome:
     """Commits the exchange under its operation id; a replay changes nothing and returns the first outcome.
 
     Raises:
@@ -109,6 +111,7 @@ async def enqueue_exchange(tx: SpaceTransaction, exchange: Exchange, operation_i
         audience=exchange.audience,
         speaker=exchange.speaker,
         occurred_at=exchange.occurred_at or tx.now,
+        for_model=for_model,
     )
 
 

@@ -12,10 +12,11 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from perdure.errors import DatabaseUnavailable, without_words
+from perdure.ingest.asking import asked_by, left_since, left_to_models
 from perdure.ingest.bootstrap import handle_bootstrap
 from perdure.ingest.distillation import handle_archive
 from perdure.ingest.domains import DOMAINS
@@ -31,7 +32,7 @@ from perdure.resources import Resources
 from perdure.rules.budget import budget_spent
 from perdure.store.claiming import claim, due
 from perdure.store.database import SpaceTransaction
-from perdure.store.queue import KINDS, Queue, QueuedWork, backlog, renew
+from perdure.store.queue import Queue, QueuedWork, backlog, renew
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.store.usage import used_today
 from perdure.types import Outcome, Pending
@@ -53,13 +54,6 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "transition": handle_transition,
     "usefulness": handle_usefulness,
 }
-SITES: Final[Mapping[Queue, tuple[str, ...]]] = {
-    Queue.TRIAGE: ("triage",),
-    Queue.DISTILLATION: ("distillation",),
-    Queue.FOLLOWUP: KINDS[Queue.FOLLOWUP],
-}
-"""What a queue's work asks; of those that a model is configured for, the one with most slots says how much of it runs
-at a time. A follow-up is named after what it asks."""
 
 log = logging.getLogger("perdure.ingest")
 
@@ -160,8 +154,9 @@ async def drain_pending_triage(
 
 
 def _lane(resources: Resources, queue: Queue) -> _Lane:
+    """Of what its work asks, that with most slots says how much of it runs at a time."""
     models = resources.models
-    asked = [site for site in SITES[queue] if models.can(site)]
+    asked = asked_by(models, queue)
     if queue is Queue.TRIAGE and not asked:
         return _Lane(queue, jobs=1, rows=BATCH, asks=False)
     return _Lane(queue, jobs=max((models.slots(site) for site in asked), default=1), rows=1, asks=bool(asked))
@@ -181,12 +176,14 @@ class _Drain:
         self._tally = _Tally()
         self._taken = 0
         self._spent: str | None = None
+        self._left_since: datetime | None = None
         lanes = {queue: _lane(resources, queue) for queue in Queue}
         self._lanes = list(lanes.values())
         self._followups = lanes[Queue.FOLLOWUP]
         self._jobs: dict[asyncio.Task[None], tuple[_Lane, list[QueuedWork]]] = {}
 
     async def run(self) -> DrainReport:
+        await self._leave_to_models()
         renewing = asyncio.create_task(self._renew(), name="perdure-leases")
         try:
             while True:
@@ -207,14 +204,24 @@ class _Drain:
         finally:
             renewing.cancel()
 
-        async def count(tx: SpaceTransaction) -> int:
-            return (await backlog(tx)).pending
+        async def count(tx: SpaceTransaction) -> tuple[int, str | None]:
+            left = await left_to_models(tx, self._resources) if self._left_since is not None else None
+            return (await backlog(tx)).pending, left
 
         tally = self._tally
-        waiting = await self._resources.database.in_space(self._space.id, count)
-        outage = tally.outage or (self._spent if waiting else None)
+        waiting, left = await self._resources.database.in_space(self._space.id, count)
+        outage = tally.outage or (self._spent or left if waiting else None)
         outcomes = dict(sorted(tally.outcomes.items()))
         return DrainReport(tally.done, tally.failed, waiting, outage, tally.followed_up, outcomes)
+
+    async def _leave_to_models(self) -> None:
+        """Settles from when on what came in for a model is left to those who have one; None if nothing did."""
+
+        async def look(tx: SpaceTransaction) -> datetime | None:
+            return left_since(self._resources, tx.now) if await left_to_models(tx, self._resources) else None
+
+        if not all(lane.asks for lane in self._lanes):
+            self._left_since = await self._resources.database.in_space(self._space.id, look)
 
     async def _begin(self) -> None:
         """Claims for every lane what it has room for, in one transaction, and begins the jobs."""
@@ -246,6 +253,7 @@ class _Drain:
                     heads=single,
                     turn=turn,
                     known=known[lane.queue],
+                    left_since=None if lane.asks else self._left_since,
                 )
                 jobs = [[row] for row in rows] if single else [rows]
                 claimed += [(lane, job) for job in jobs if job]

@@ -92,7 +92,9 @@ async def import_items(
         report = ItemReport()
         for kind in KINDS:
             batch = {_name_of(item): item for item in reversed(items) if item.kind == kind}
-            report += await _enqueue_new(tx, source, kind, list(reversed(batch.values())), audience)
+            report += await _enqueue_new(
+                tx, source, kind, list(reversed(batch.values())), audience, for_model=resources.models.can("triage")
+            )
         if checkpoint is not None:
             await write_checkpoint(tx, source, audience, checkpoint)
         return replace(report, known=len(items) - report.enqueued - report.empty)
@@ -101,7 +103,7 @@ async def import_items(
 
 
 async def _enqueue_new(
-    tx: SpaceTransaction, source: str, kind: str, items: Sequence[SourceItem], audience: str | None
+    tx: SpaceTransaction, source: str, kind: str, items: Sequence[SourceItem], audience: str | None, *, for_model: bool
 ) -> ItemReport:
     # A mail is the same wherever it is read; what names an event is unique within its calendar.
     label = kind if kind == MAIL else f"{kind}:{source}"
@@ -127,6 +129,7 @@ async def _enqueue_new(
             audience=audience,
             speaker=item.speaker,
             occurred_at=item.occurred_at,
+            for_model=for_model,
         )
     contents = [_content_of(item) for item in new] if kind == MAIL else None
     await mark_processed(tx, label, [item.external_id for item in new], audience, contents)

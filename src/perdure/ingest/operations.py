@@ -27,6 +27,7 @@ async def enqueue_operation(
     audience: str | None,
     speaker: str | None,
     occurred_at: datetime,
+    for_model: bool,
 ) -> Outcome:
     """Queues work under its operation id; a replay changes nothing and returns the first outcome.
 
@@ -44,6 +45,7 @@ async def enqueue_operation(
         audience=audience,
         speaker=speaker,
         occurred_at=occurred_at,
+        for_model=for_model,
     )
     return Pending(queue_id) if queue_id else await require_first_outcome(tx, operation_id, fingerprint)
 

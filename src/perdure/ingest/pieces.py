@@ -28,6 +28,7 @@ def in_pieces(work: QueuedWork, payloads: Sequence[Mapping[str, object]]) -> Rea
                     audience=work.audience,
                     speaker=work.speaker,
                     occurred_at=work.occurred_at,
+                    for_model=True,
                 )
             )
             for payload in payloads

@@ -64,6 +64,7 @@ async def _put_back(tx: SpaceTransaction, exchange: VerbatimExchange) -> None:
         audience=first.audience,
         speaker=_user_of(exchange) if said else first.speaker,
         occurred_at=first.source_date,
+        for_model=True,
     )
 
 

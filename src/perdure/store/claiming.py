@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
@@ -25,7 +25,8 @@ CLAIM: Final = """
     WITH held AS MATERIALIZED (
         SELECT h.conversation_id, min(h.id) AS id
         FROM {queue} h
-        WHERE h.space_id = %(space_id)s AND h.due_at > %(now)s AND h.due_at <= %(latest)s AND h.conversation_id <> ''
+        WHERE h.space_id = %(space_id)s AND h.conversation_id <> ''
+          AND (h.due_at > %(now)s AND h.due_at <= %(latest)s OR {left})
         GROUP BY h.conversation_id
     ),
     due AS MATERIALIZED (
@@ -94,7 +95,7 @@ TAKE: Final = """
     FROM due
     WHERE q.space_id = %(space_id)s AND q.id = due.id
     RETURNING q.id, q.kind, q.conversation_id, q.audience, q.speaker, q.payload, q.occurred_at, q.enqueued_at,
-              q.attempts
+              q.attempts, q.for_model
 """
 
 
@@ -123,6 +124,7 @@ async def claim(
     heads: bool = False,
     turn: int = 1,
     known: Due | None = None,
+    left_since: datetime | None = None,
 ) -> list[QueuedWork]:
     """Leases up to `limit` due rows of a queue, in order within each kind. Needs the space's lock.
 
@@ -132,10 +134,11 @@ async def claim(
     Args:
         turn: which kind comes first depends on it, see `rules.order`; counts up with each claim.
         known: what `due` said in this transaction; asked for if None.
+        left_since: what was taken in for a model after this moment is left to those who have one.
     """
     found = known or (await due(tx, [queue]))[queue]
     params: dict[str, object] = {"holder": holder, "lease_until": tx.now + visibility}
-    params["latest"] = tx.now + LONGEST_WAIT
+    params |= {"latest": tx.now + LONGEST_WAIT, "left_since": left_since}
     claimed: list[QueuedWork] = []
     by_kind = queue is Queue.TRIAGE
     for kind, most in kinds_in_turn(found.kinds, turn, limit) if by_kind else [("", limit)] if found.kinds else []:
@@ -146,17 +149,22 @@ async def claim(
         held = sorted({*found.held, *(row.conversation_id for row in claimed if row.conversation_id)})
         # Not prepared: the planner has to see how few rows are asked for, and which conversations are held.
         wanted = {**params, "kind": kind, "limit": room, "held": held}
-        rows = await tx.fetch_all(_claim_statement(queue, heads, by_kind), wanted, prepare=False)
+        statement = _claim_statement(queue, heads, by_kind, left_since is not None)
+        rows = await tx.fetch_all(statement, wanted, prepare=False)
         claimed += sorted((QueuedWork(queue=queue, **row) for row in rows), key=lambda row: row.id)
     return claimed
 
 
 @lru_cache(maxsize=16)
-def _claim_statement(queue: Queue, heads: bool, by_kind: bool) -> sql.SQL:
+def _claim_statement(queue: Queue, heads: bool, by_kind: bool, leaving: bool) -> sql.SQL:
     table = sql.Identifier(queue.value)
     statement = sql.SQL(CLAIM_HEADS if heads else CLAIM)
-    of_kind = sql.SQL("p.kind = %(kind)s" if by_kind else "true")
-    return kept(statement.format(queue=table, take=sql.SQL(TAKE).format(queue=table), of_kind=of_kind))
+    of_kind = "p.kind = %(kind)s" if by_kind else "true"
+    if leaving:
+        of_kind += " AND (NOT p.for_model OR p.enqueued_at <= %(left_since)s)"
+    left = "h.for_model AND h.enqueued_at > %(left_since)s" if leaving else "false"
+    take = sql.SQL(TAKE).format(queue=table)
+    return kept(statement.format(queue=table, take=take, of_kind=sql.SQL(of_kind), left=sql.SQL(left)))
 
 
 @lru_cache(maxsize=8)

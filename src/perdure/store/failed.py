@@ -82,6 +82,7 @@ async def record_failure(tx: SpaceTransaction, work: QueuedWork, error: str, ans
         "payload": dict(work.payload),
         "occurred_at": work.occurred_at.isoformat(),
         "attempts": work.attempts,
+        "for_model": work.for_model,
     }
     if answer is not None:
         context["answer"] = storable(answer[:MAX_ANSWER_CHARS])
@@ -139,6 +140,7 @@ async def requeue_failed(tx: SpaceTransaction, ids: Sequence[int] | None, audien
             audience=context["audience"],
             speaker=context["speaker"],
             occurred_at=datetime.fromisoformat(context["occurred_at"]),
+            for_model=context.get("for_model", False),
         )
     return sorted(row["id"] for row in rows)
 

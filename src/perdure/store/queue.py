@@ -25,9 +25,9 @@ New rows are due whatever the clock says."""
 
 ENQUEUE: Final = """
     INSERT INTO {queue} (space_id, kind, conversation_id, audience, speaker, payload, occurred_at, enqueued_at,
-                         not_before)
+                         not_before, for_model)
     VALUES (%(space_id)s, %(kind)s, %(conversation_id)s, %(audience)s, %(speaker)s, %(payload)s, %(occurred_at)s,
-            %(now)s, '-infinity')
+            %(now)s, '-infinity', %(for_model)s)
     RETURNING id
 """
 
@@ -43,9 +43,9 @@ ENQUEUE_ONCE: Final = """
         RETURNING operation_id
     )
     INSERT INTO {queue} (space_id, id, kind, conversation_id, audience, speaker, payload, occurred_at, enqueued_at,
-                         not_before)
+                         not_before, for_model)
     SELECT %(space_id)s, next.id, %(kind)s, %(conversation_id)s, %(audience)s, %(speaker)s, %(payload)s,
-           %(occurred_at)s, %(now)s, '-infinity'
+           %(occurred_at)s, %(now)s, '-infinity', %(for_model)s
     FROM next, operation
     RETURNING id
 """
@@ -74,6 +74,12 @@ COUNT_PENDING: Final = """
     FROM {queue} q WHERE q.space_id = %(space_id)s
 """
 
+COUNT_FOR_MODEL: Final = """
+    SELECT {name} AS queue, count(*) AS waiting, min(q.enqueued_at) AS oldest
+    FROM {queue} q
+    WHERE q.space_id = %(space_id)s AND q.for_model AND q.enqueued_at > %(before)s
+"""
+
 
 class Queue(StrEnum):
     """The queues, by the names of their tables."""
@@ -94,7 +100,10 @@ what somebody is talking about now goes first, and an imported mailbox last (`ru
 
 @dataclass(frozen=True, slots=True)
 class QueuedWork:
-    """A claimed row of a queue; `conversation_id` is '' where it follows nothing."""
+    """A claimed row of a queue; `conversation_id` is '' where it follows nothing.
+
+    `for_model`: a model was configured where it was taken in.
+    """
 
     id: int
     queue: Queue
@@ -106,6 +115,7 @@ class QueuedWork:
     occurred_at: datetime
     enqueued_at: datetime
     attempts: int
+    for_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +132,13 @@ class Backlog:
 
 
 class Origin(TypedDict):
-    """Where a queued row comes from. Without `conversation_id` it follows nothing."""
+    """Where a queued row comes from. Without `conversation_id` it follows nothing.
+
+    `for_model`: whoever takes it in has a model for it; follow-ups are nothing without one.
+    """
 
     conversation_id: NotRequired[str]
+    for_model: NotRequired[bool]
     audience: str | None
     speaker: str | None
     occurred_at: datetime
@@ -194,6 +208,15 @@ async def backlog(tx: SpaceTransaction) -> Backlog:
     )
 
 
+async def waiting_for_model(
+    tx: SpaceTransaction, queues: Sequence[Queue], before: datetime
+) -> tuple[int, datetime | None]:
+    """How much of these queues was taken in for a model after `before`, and when the oldest of it was."""
+    rows = await tx.fetch_all(_model_statement(tuple(queues)), {"before": before})
+    oldest = [row["oldest"] for row in rows if row["oldest"] is not None]
+    return sum(row["waiting"] for row in rows), min(oldest, default=None)
+
+
 def storable(text: str) -> str:
     """A text of somebody else's making, an error or a model's answer, without what PostgreSQL refuses to store."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
@@ -202,7 +225,8 @@ def storable(text: str) -> str:
 def _row(queue: Queue, kind: str, payload: Mapping[str, object], origin: Origin) -> dict[str, object]:
     if kind not in KINDS[queue]:
         raise ValueError(f"{queue} holds no {kind!r}")
-    return {"conversation_id": "", **origin, "kind": kind, "payload": Jsonb(payload)}
+    usual = {"conversation_id": "", "for_model": queue is Queue.FOLLOWUP}
+    return {**usual, **origin, "kind": kind, "payload": Jsonb(payload)}
 
 
 @lru_cache(maxsize=64)
@@ -217,5 +241,14 @@ def _count_statement() -> sql.SQL:
     counts = [
         sql.SQL(COUNT_PENDING).format(queue=sql.Identifier(queue.value), name=sql.Literal(queue.value))
         for queue in Queue
+    ]
+    return kept(sql.SQL(" UNION ALL ").join(counts))
+
+
+@lru_cache(maxsize=8)
+def _model_statement(queues: tuple[Queue, ...]) -> sql.SQL:
+    counts = [
+        sql.SQL(COUNT_FOR_MODEL).format(queue=sql.Identifier(queue.value), name=sql.Literal(queue.value))
+        for queue in queues
     ]
     return kept(sql.SQL(" UNION ALL ").join(counts))
