@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from perdure.calibrating import stop as stop_calibrating
 from perdure.clock import Clock, DatabaseClock
 from perdure.embedding import Embedder, GuardedEmbedder, NoiseLevel, open_embedder
 from perdure.errors import ConfigurationError, PerdureError
@@ -19,7 +20,7 @@ from perdure.settings import Settings, load_settings
 from perdure.space import Space
 from perdure.store.database import Database, DatabaseUrls, Transaction, Urls, require_url
 from perdure.store.embedded import EmbeddedServer
-from perdure.store.families import StoredFamily, create_family, find_family, list_families
+from perdure.store.families import SampleTurnShelf, StoredFamily, create_family, find_family, list_families
 from perdure.store.migrate import migrate
 from perdure.store.roles import check_serving_role
 from perdure.store.spaces import SpaceRow, create_space, find_space, list_spaces
@@ -138,6 +139,7 @@ class Memory:
                 steps.push_async_callback(models.close)
             if resources is not None:
                 steps.push_async_callback(resources.noise.close)
+                steps.push_async_callback(stop_calibrating, resources)
             if worker is not None:
                 steps.push_async_callback(worker.stop)
 
@@ -211,8 +213,9 @@ class Memory:
         except BaseException:
             await self.close()
             raise
+        shelf = SampleTurnShelf(database, family)
         self._resources = Resources(
-            database, embedder, family, self.settings, NoiseLevel(embedder), names, models=models
+            database, embedder, family, self.settings, NoiseLevel(embedder, shelf), names, models=models
         )
         if self._wants_worker:
             self._worker = Worker(self._resources)

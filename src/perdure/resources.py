@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from perdure.embedding import MIN_PAIRS, Calibration, Embedder, NoiseLevel, calibrate
+from perdure.embedding import MIN_PAIRS, Calibration, Embedder, NoiseLevel, Unrelated, calibrate, measure
 from perdure.errors import FamilyMismatch
 from perdure.llm import Answer, Models
 from perdure.llm.schemas import TriageVerdict
 from perdure.settings import Settings
+from perdure.store.calibrations import SampledMemory, read_measured, sample_memories
 from perdure.store.database import Database, SpaceTransaction
 from perdure.store.families import StoredFamily
-from perdure.store.memories import sample_vectors
 from perdure.store.spaces import SpaceRow, SpaceState, read_state
 
 SAMPLE = 64
-"""Memories whose pairs are compared to calibrate a family: 2,016 pairs."""
+"""Memories whose pairs are compared to tell what cosines mean in a space: 2,016 pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a process found of where unrelated texts lie in a space.
+
+    `memories` is how many there were when it looked, `measured` how many there were when what is kept was measured, or
+    None where nothing is kept; `unrelated` is None where nothing can be told. `tried`: measuring didn't succeed.
+    """
+
+    memories: int
+    measured: int | None
+    unrelated: Unrelated | None
+    tried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +55,10 @@ class Resources:
     """Of work that had to be given back, by space, row and attempt: what was judged is not judged again for that."""
     turns: Counter[int] = field(default_factory=Counter)
     """How often work was claimed in each space; every so many times what else would wait is taken first."""
-    calibrations: dict[int, tuple[int, Calibration]] = field(default_factory=dict)
-    """For a family without a shipped calibration: by space, the one told from so many of its memories."""
+    measured: dict[int, Looked] = field(default_factory=dict)
+    """By space, what was last found of where unrelated texts lie in it."""
+    measuring: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    """By space, the measuring that is under way."""
 
     def require_family(self, space: SpaceRow, state: SpaceState | None) -> None:
         """Refuses to mix embeddings: a space's memories all belong to one family.
@@ -59,25 +76,59 @@ class Resources:
 
 
 async def calibration_of(tx: SpaceTransaction, resources: Resources, space: SpaceRow) -> Calibration | None:
-    """The calibration that ships with the family, or one from random pairs of the space's memories.
+    """The calibration that ships with the family, or one from the space's own memories.
 
-    The latter is remembered and made again when the space has doubled. None while the space holds too few memories to
-    tell, and then cosines are taken as they are.
+    None while the space holds too few memories to tell, and then cosines are taken as they are.
     """
     if resources.embedder.calibration is not None:
         return resources.embedder.calibration
+    looked = await look_at_measured(tx, resources, space)
+    return calibrate(looked.unrelated) if looked.unrelated else None
+
+
+async def unrelated_of(tx: SpaceTransaction, resources: Resources, space: SpaceRow) -> Unrelated | None:
+    """Where unrelated texts lie in the space, or, as long as it holds too few memories to tell, in its family.
+
+    None for a family that nobody measured, in such a space.
+    """
+    looked = await look_at_measured(tx, resources, space)
+    shipped = resources.embedder.calibration
+    return looked.unrelated or (shipped.unrelated if shipped else None)
+
+
+async def look_at_measured(tx: SpaceTransaction, resources: Resources, space: SpaceRow) -> Looked:
+    """What is known of the space: read once, and again when the space has doubled.
+
+    Until the space is measured (`calibrating`), pairs of its memories stand in where the family is one that nobody
+    knows: they say nothing of queries, and are better than taking cosines as they are.
+    """
     state = await read_state(tx)
     memories = state.memories if state else 0
-    known = resources.calibrations.get(space.id)
-    if known is not None and memories < 2 * known[0]:
-        return known[1]
-    vectors = await sample_vectors(tx, resources.family.id, SAMPLE)
-    if not vectors:
-        return None
-    matrix = np.stack(vectors)
-    pairs = (matrix @ matrix.T)[np.triu_indices(len(matrix), 1)]
-    if len(pairs) < MIN_PAIRS:
-        return None
-    found = calibrate([float(min(1.0, max(-1.0, cosine))) for cosine in pairs])
-    resources.calibrations[space.id] = (memories, found)
+    known = resources.measured.get(space.id)
+    if known is not None and memories < 2 * known.memories:
+        return known
+    kept = await read_measured(tx, resources.family.id)
+    unrelated = kept.unrelated if kept else None
+    if kept is None and resources.embedder.calibration is None:
+        unrelated = await _from_pairs(tx, resources)
+    found = resources.measured[space.id] = Looked(memories, kept.memories if kept else None, unrelated)
     return found
+
+
+async def _from_pairs(tx: SpaceTransaction, resources: Resources) -> Unrelated | None:
+    sampled = await sample_memories(tx, resources.family.id, SAMPLE)
+    pairs = pairs_of(sampled)
+    return measure(pairs) if len(pairs) >= MIN_PAIRS else None
+
+
+def pairs_of(sampled: Sequence[SampledMemory]) -> list[float]:
+    """The cosine of each two memories."""
+    if len(sampled) < 2:  # noqa: PLR2004 - one has nothing to be compared with
+        return []
+    vectors = np.stack([memory.vector for memory in sampled])
+    return cosines((vectors @ vectors.T)[np.triu_indices(len(vectors), 1)])
+
+
+def cosines(found: np.ndarray) -> list[float]:
+    """As numbers in -1..1, from which rounding may have led away."""
+    return [float(cosine) for cosine in np.clip(found, -1.0, 1.0)]

@@ -222,16 +222,26 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class GateReading:
-    """What the relevance gate sees of a memory: it passes with a cosine above `noise`, a rare word or a name.
+    """What the relevance gate sees of a memory for one turn.
 
-    `asks` is False for a turn that says nothing, which lets nothing pass.
+    Attributes:
+        cosine: of the memory to the turn.
+        noise: what it has to exceed, the lower, the more the message asks and the more of its words the memory shares;
+            None while nobody can tell what a cosine means, and then words and name alone decide.
+        words: what of the message's words the memory has, normalised.
+        share: how much of the message that is, 0..1; rare words count for more.
+        name: an entity of the memory is named in the message.
+        asks: False for small talk, which lets nothing pass.
+        passed: whether the memory may be injected.
     """
 
     cosine: float
-    noise: float
-    rare_words: tuple[str, ...]
+    noise: float | None
+    words: tuple[str, ...]
+    share: float
     name: bool
     asks: bool
+    passed: bool
 
 
 Fate = Literal[

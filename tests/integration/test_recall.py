@@ -67,7 +67,7 @@ async def test_with_the_gate_off_the_top_three_are_injected_whatever_they_are(
 
 
 async def test_the_vector_follows_the_trajectory_and_the_words_the_current_message(
-    filled: Space, embedder: HashedEmbedder, monkeypatch: pytest.MonkeyPatch
+    urls, filled: Space, embedder: HashedEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[list[str]] = []
     embed = embedder.embed
@@ -86,7 +86,8 @@ async def test_the_vector_follows_the_trajectory_and_the_words_the_current_messa
         {"role": "user", "content": [{"type": "text", "text": "three"}, {"type": "image_url"}]},
         {"role": "user", "content": "x" * 500},
     ]
-    recall = await filled.recall("And the rent?", history=history, limit=5)
+    async with open_memory(urls, embedder, relevance_gate=False) as memory:
+        recall = await memory.space(filled.name).recall("And the rent?", history=history, limit=5)
     (texts,) = asked
     assert texts == ["two\nthree\n" + "x" * 200 + "\nAnd the rent?", "And the rent?"]
     matched = {hit.memory.summary: hit.matched for hit in recall.memories}

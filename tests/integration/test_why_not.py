@@ -63,7 +63,9 @@ async def test_below_the_gate_both_numbers_are_told(filled: Space) -> None:
     found = await filled.why_not(swims, "Where is the cheese?", limit=20)
     assert found.fate == "below_the_gate"
     assert found.gate is not None
-    assert (found.gate.asks, found.gate.rare_words, found.gate.name) == (True, (), False)
+    assert (found.gate.asks, found.gate.words, found.gate.share, found.gate.name) == (True, (), 0, False)
+    assert not found.gate.passed
+    assert found.gate.noise is not None
     assert found.gate.cosine < found.gate.noise
     assert f"{found.gate.cosine:.3f}" in found.detail
     assert f"{found.gate.noise:.3f}" in found.detail
@@ -108,7 +110,7 @@ async def test_a_hidden_type_and_a_filter_are_named(filled: Space) -> None:
     assert (await filled.why_not(hidden, QUESTION)).fate == "hidden"
     assert (await filled.why_not(hidden, QUESTION, memory_type="reflection")).fate == "returned"
 
-    plain = await saved(filled, "The rent is paid", tags=["home"], speaker="Ada", source_date="2026-01-05")
+    plain = await saved(filled, "The landlord has the rent", tags=["home"], speaker="Ada", source_date="2026-01-05")
     found = await filled.why_not(
         plain,
         QUESTION,

@@ -11,9 +11,10 @@ import pytest
 
 from perdure.embedding import open_embedder
 from perdure.embedding.families import E5, QUERY_TASK, known_calibration, known_family
-from perdure.embedding.noise import SMALL_TALK, NoiseLevel
-from perdure.embedding.port import checked, readable
-from perdure.errors import ConfigurationError, EmbeddingFailed, InvalidInput
+from perdure.embedding.noise import DIGEST, SAMPLES, NoiseLevel, TurnPlace
+from perdure.embedding.port import Matrix, checked, readable
+from perdure.embedding.sample_turns import ASKING, IDLE
+from perdure.errors import ConfigurationError, DatabaseUnavailable, EmbeddingFailed, InvalidInput
 from tests.doubles.embedder import HashedEmbedder
 
 
@@ -99,56 +100,109 @@ def test_prefixes_are_part_of_the_bundled_family() -> None:
     assert (E5.dimensions, E5.query_prefix, E5.document_prefix) == (384, "query: ", "passage: ")
 
 
-async def test_a_query_is_noise_below_its_own_nearness_to_small_talk() -> None:
+async def place(embedder: HashedEmbedder, noise: NoiseLevel, text: str) -> TurnPlace | None:
+    (vector,) = await embedder.embed([text], "query")
+    return noise.of(vector, vector)
+
+
+async def test_a_turn_is_placed_by_the_sample_turns_that_it_is_like() -> None:
     embedder = HashedEmbedder(256)
     noise = NoiseLevel(embedder)
     await noise.load()
-    greeting, question = await embedder.embed(["thanks a lot, see you tomorrow", "peanut allergy of Maria"], "query")
-    assert noise.of(greeting) > noise.of(question) + 0.1
+    greeting = await place(embedder, noise, "thanks a lot, see you tomorrow")
+    question = await place(embedder, noise, "when is my appointment with the doctor?")
+    assert greeting is not None
+    assert question is not None
+    assert greeting.level > question.level + 0.1
+    assert greeting.asking < 0 < question.asking
 
 
-async def test_small_talk_is_embedded_once_and_its_failure_falls_back_on_the_fixed_level() -> None:
+async def test_sample_turns_say_the_same_in_every_language_and_nothing_twice() -> None:
+    assert len(set(IDLE) | set(ASKING)) == len(IDLE) + len(ASKING)
+    assert (len(IDLE) - 2) % 9 == len(ASKING) % 9 == 0
+
+
+async def test_sample_turns_are_embedded_once_and_after_a_failure_again() -> None:
     embedder = HashedEmbedder(256)
-    (query,) = await embedder.embed(["peanut allergy"], "query")
     noise = NoiseLevel(embedder)
     embedder.outage = True
-    assert embedder.calibration is not None
     await noise.load()
-    assert noise.of(query) == embedder.calibration.noise_level
     embedder.outage = False
+    assert await place(embedder, noise, "peanut allergy") is None
     await noise.load()
-    assert noise.of(query) != embedder.calibration.noise_level
+    assert await place(embedder, noise, "peanut allergy") is not None
     calls = embedder.calls
     await noise.load()
-    noise.of(query)
-    assert embedder.calls == calls
+    await place(embedder, noise, "peanut allergy")
+    assert embedder.calls == calls + 1
 
 
-async def test_a_turn_does_not_wait_for_small_talk_and_its_end_does_not_stop_it() -> None:
+async def test_a_turn_does_not_wait_for_sample_turns_and_its_end_does_not_stop_them() -> None:
     embedder = HashedEmbedder(256)
     (query,) = await embedder.embed(["peanut allergy"], "query")
     embedder.hang_s = 0.05
     noise = NoiseLevel(embedder)
-    assert embedder.calibration is not None
 
-    async def turn() -> float:
-        return noise.of(query)
+    async def turn() -> TurnPlace | None:
+        return noise.of(query, query)
 
     calls = embedder.calls
-    first = [await asyncio.create_task(turn()) for _ in range(3)]
-    assert first == [embedder.calibration.noise_level] * 3
+    assert [await asyncio.create_task(turn()) for _ in range(3)] == [None] * 3
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(noise.load(), 0.01)
     await noise.load()
-    assert embedder.calls == calls + len(SMALL_TALK)
-    assert noise.of(query) != embedder.calibration.noise_level
+    assert embedder.calls == calls + SAMPLES
+    assert noise.of(query, query) is not None
 
 
-async def test_small_talk_that_never_comes_does_not_hold_up_closing() -> None:
+class Shelf:
+    """Keeps what it is given, or fails."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Matrix] = {}
+        self.down = False
+
+    async def read(self, digest: str) -> Matrix | None:
+        self._check()
+        return self.kept.get(digest)
+
+    async def keep(self, digest: str, vectors: Matrix) -> None:
+        self._check()
+        self.kept[digest] = vectors
+
+    def _check(self) -> None:
+        if self.down:
+            raise DatabaseUnavailable("The double pretends to be unreachable.")
+
+
+async def test_what_one_process_has_embedded_the_next_one_takes_from_the_shelf() -> None:
+    shelf, first, second = Shelf(), HashedEmbedder(256), HashedEmbedder(256)
+    await NoiseLevel(first, shelf).load()
+    noise = NoiseLevel(second, shelf)
+    await noise.load()
+    assert (first.calls, second.calls) == (SAMPLES, 0)
+    assert await place(second, noise, "peanut allergy") is not None
+
+
+async def test_a_shelf_that_fails_or_holds_something_else_costs_embedding_them_again() -> None:
+    shelf, embedder = Shelf(), HashedEmbedder(256)
+    shelf.down = True
+    noise = NoiseLevel(embedder, shelf)
+    await noise.load()
+    assert await place(embedder, noise, "peanut allergy") is not None
+    shelf.down = False
+    shelf.kept[DIGEST] = np.ones((3, 256), np.float32)
+    other = HashedEmbedder(256)
+    await NoiseLevel(other, shelf).load()
+    assert other.calls == SAMPLES
+    assert len(shelf.kept[DIGEST]) == SAMPLES
+
+
+async def test_sample_turns_that_never_come_do_not_hold_up_closing() -> None:
     embedder = HashedEmbedder(256)
     (query,) = await embedder.embed(["peanut allergy"], "query")
     embedder.hang_s = 30
     noise = NoiseLevel(embedder)
-    noise.of(query)
+    noise.of(query, query)
     async with asyncio.timeout(1):
         await noise.close()

@@ -1,32 +1,90 @@
-"""The gate: a turn that says nothing gets nothing, and a memory needs one good reason."""
+"""The gate: small talk opens it for nothing, and what one signal lacks another makes up for."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from perdure.rules.gate import Candidate, is_rare, passes
+from perdure.rules.gate import ASKING, NAME, NEEDED, WORDS, Bar, Candidate, cosine_needed, passes, share
 
-NOISE = 0.2
+SPREAD = 0.05
+LEVEL = 0.8
 
 
-def test_a_turn_that_says_nothing_opens_the_gate_for_nothing() -> None:
-    assert not passes(Candidate(0.9, rare_word=True, entity=True), says_something=False, noise=NOISE)
+def bar(asking: float = 0.0, *, level: float | None = LEVEL, telling: bool = True) -> Bar:
+    """`asking` in spreads."""
+    return Bar(telling, level, asking * SPREAD, SPREAD)
+
+
+def memory(above: float, words: float = 0.0, *, name: bool = False) -> Candidate:
+    """`above` the level, in spreads."""
+    return Candidate(LEVEL + above * SPREAD, words, name)
+
+
+def test_small_talk_opens_the_gate_for_nothing() -> None:
+    assert not passes(memory(4, 1, name=True), bar(5, telling=False))
 
 
 @pytest.mark.parametrize(
-    ("candidate", "injected"),
+    ("candidate", "asking", "injected"),
     [
-        (Candidate(0.21, rare_word=False, entity=False), True),
-        (Candidate(0.2, rare_word=False, entity=False), False),
-        (Candidate(0.0, rare_word=True, entity=False), True),
-        (Candidate(0.0, rare_word=False, entity=True), True),
-        (Candidate(-0.5, rare_word=False, entity=False), False),
+        (memory(NEEDED + 0.01), 0, True),
+        (memory(NEEDED - 0.01), 0, False),
+        (memory(0, 1), 0, True),
+        (memory(-1, 1), 0, False),
+        (memory(NEEDED - NAME + 0.01, name=True), 0, True),
+        (memory(NEEDED - NAME - 0.01, name=True), 0, False),
+        (memory(NEEDED - ASKING + 0.01), 1, True),
+        (memory(NEEDED + 0.01), -0.5, False),
     ],
 )
-def test_similarity_beyond_noise_a_rare_word_or_an_entity_is_a_reason(candidate: Candidate, injected: bool) -> None:
-    assert passes(candidate, says_something=True, noise=NOISE) is injected
+def test_nearness_words_names_and_asking_make_up_for_each_other(
+    candidate: Candidate, asking: float, injected: bool
+) -> None:
+    assert passes(candidate, bar(asking)) is injected
 
 
-def test_a_word_is_rare_by_share_in_a_large_space_and_by_number_in_a_small_one() -> None:
-    assert [is_rare(df, 10_000) for df in (0, 1, 200, 201)] == [False, True, True, False]
-    assert [is_rare(df, 10) for df in (1, 3, 4)] == [True, True, False]
+def test_the_cosine_needed_is_where_the_gate_opens() -> None:
+    needed = cosine_needed(bar(0.5), Candidate(0.0, 0.2, name=True))
+    assert needed == pytest.approx(LEVEL + SPREAD * (NEEDED - ASKING * 0.5 - WORDS * 0.2 - NAME))
+    assert passes(Candidate(needed + 1e-6, 0.2, name=True), bar(0.5))
+    assert not passes(Candidate(needed - 1e-6, 0.2, name=True), bar(0.5))
+
+
+def test_while_nobody_can_tell_what_a_cosine_means_words_and_names_decide() -> None:
+    nobody = bar(3, level=None)
+    assert cosine_needed(nobody, memory(9, 1)) is None
+    assert not passes(memory(9), nobody)
+    assert not passes(memory(9, 0.6), nobody)
+    assert passes(memory(-9, 0.7), nobody)
+    assert passes(memory(-9, 0.3, name=True), nobody)
+    assert not passes(memory(0, 1), bar(level=None, telling=False))
+
+
+@given(st.floats(-5, 5), st.floats(-5, 5), st.floats(0, 1), st.booleans(), st.floats(0, 3))
+def test_more_of_a_signal_never_shuts_a_memory_out(
+    above: float, asking: float, words: float, name: bool, more: float
+) -> None:
+    if passes(memory(above, words, name=name), bar(asking)):
+        assert passes(memory(above + more, words, name=name), bar(asking))
+        assert passes(memory(above, words, name=True), bar(asking))
+        assert passes(memory(above, min(1.0, words + more), name=name), bar(asking))
+        assert passes(memory(above, words, name=name), bar(asking + more))
+
+
+def test_rare_words_are_more_of_a_message_than_common_ones() -> None:
+    terms = ("frame", "bicycle", "the")
+    frequencies = {"frame": 1, "bicycle": 5, "the": 90}
+    rare, common = share(["frame"], terms, frequencies, 100), share(["the"], terms, frequencies, 100)
+    assert rare > 0.5 > common > 0
+    assert share(terms, terms, frequencies, 100) == pytest.approx(1)
+    assert share(["frame", "frame", "elsewhere"], terms, frequencies, 100) == pytest.approx(rare)
+
+
+def test_a_word_that_no_memory_has_is_part_of_the_message() -> None:
+    assert share(["frame"], ("frame", "unheard"), {"frame": 1}, 100) < 0.5
+
+
+def test_nothing_is_shared_with_a_message_without_words() -> None:
+    assert share((), (), {}, 0) == 0

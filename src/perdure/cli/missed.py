@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from perdure.cli.call import Call
     from perdure.cli.printing import Screen
     from perdure.memory import Memory
-    from perdure.types import WhyNot
+    from perdure.types import GateReading, WhyNot
 
 AHEAD_SHOWN: Final = 10
 
@@ -48,9 +48,11 @@ def why_not_data(found: WhyNot, space: str) -> dict[str, object]:
         else {
             "cosine": gate.cosine,
             "noise": gate.noise,
-            "rare_words": list(gate.rare_words),
+            "words": list(gate.words),
+            "share": gate.share,
             "name": gate.name,
             "asks": gate.asks,
+            "passed": gate.passed,
         },
         "superseded_by": optional_id(found.superseded_by),
         "filters": list(found.filters),
@@ -64,14 +66,16 @@ def _show(screen: Screen, found: WhyNot) -> None:
         arms = "".join(f", {arm} {place:,}" for arm, place in found.arms.items())
         screen.line(f"place {found.place:,} of {found.visible:,} by the formula{arms}", indent=3)
     if found.gate is not None:
-        shared = ", ".join((*found.gate.rare_words, *(["a name"] if found.gate.name else []))) or "none"
-        screen.line(
-            f"gate: cosine {found.gate.cosine:.3f}, noise {found.gate.noise:.3f}, rare words and names: {shared}",
-            indent=3,
-        )
+        screen.line(_gate_line(found.gate), indent=3)
     if found.ahead:
         returned = ", ".join(f"#{other} ({score:.3f})" for other, score in found.ahead[:AHEAD_SHOWN])
         more = f" and {len(found.ahead) - AHEAD_SHOWN} more" if len(found.ahead) > AHEAD_SHOWN else ""
         screen.line(f"returned: {returned}{more}", indent=3)
     if found.hit is not None:
         show_hit(screen, found.hit, found.query, explain=True)
+
+
+def _gate_line(gate: GateReading) -> str:
+    shared = ", ".join((*gate.words, *(["a name"] if gate.name else []))) or "nothing"
+    noise = "nobody knows" if gate.noise is None else f"{gate.noise:.3f}"
+    return f"gate: cosine {gate.cosine:.3f}, noise {noise}; shared with the message: {shared} ({gate.share:.0%})"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from perdure.embedding.guarded import GuardedEmbedder
-from perdure.embedding.noise import NoiseLevel
+from perdure.embedding.noise import NoiseLevel, TurnPlace
 from perdure.embedding.opening import open_embedder
 from perdure.embedding.port import Embedder, Kind, Matrix
-from perdure.rules.calibration import MIN_PAIRS, Calibration, calibrate
+from perdure.rules.calibration import MIN_PAIRS, Calibration, Unrelated, calibrate, is_due, measure
 
 __all__ = [
     "MIN_PAIRS",
@@ -16,6 +16,10 @@ __all__ = [
     "Kind",
     "Matrix",
     "NoiseLevel",
+    "TurnPlace",
+    "Unrelated",
     "calibrate",
+    "is_due",
+    "measure",
     "open_embedder",
 ]

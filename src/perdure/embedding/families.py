@@ -48,10 +48,8 @@ E5_CALIBRATION = Calibration(
     unrelated_mean=0.834,
     unrelated_spread=0.034,
     query_mean=0.77,
-    query_spread=0.034,
+    query_spread=0.03,
     query_identical=0.965,
-    noise_level=0.845,
-    small_talk_margin=0.028,
     contradiction_distance=0.12,
     cluster_similarity=0.90,
     episode_distance=0.05,
@@ -67,8 +65,6 @@ USE_CALIBRATION = Calibration(
     query_mean=0.065,
     query_spread=0.07,
     query_identical=1.0,
-    noise_level=0.30,
-    small_talk_margin=0.124,
     contradiction_distance=0.45,
     cluster_similarity=0.55,
     episode_distance=0.2,
@@ -84,8 +80,6 @@ REFERENCE_CALIBRATION = Calibration(
     query_mean=0.0,
     query_spread=0.1,
     query_identical=1.0,
-    noise_level=0.3,
-    small_talk_margin=0.13,
     contradiction_distance=0.3,
     cluster_similarity=0.7,
     episode_distance=0.12,
@@ -93,8 +87,8 @@ REFERENCE_CALIBRATION = Calibration(
     document_similarity=0.5,
     transition_distance=0.4,
 )
-"""Qwen3-Embedding-4B at 2560 dimensions: the mission's thresholds to the letter, on raw cosines. Its spread and noise
-level are assumed, not measured: the model was not at hand."""
+"""Qwen3-Embedding-4B at 2560 dimensions: the mission's thresholds to the letter, on raw cosines. Its spread is
+assumed, not measured: the model was not at hand."""
 
 
 def known_family(provider: str, model: str, dimensions: int | None, *, missing: int | None = None) -> Family:

@@ -8,22 +8,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perdure.calibrating import keep_fresh
 from perdure.context import PREFIX, render_tail
 from perdure.errors import InvalidInput, PerdureError, without_words
 from perdure.recall.deadline import within
+from perdure.recall.gating import bar_of, read_gate
 from perdure.recall.pending import waiting_exchanges, without_held
 from perdure.recall.retrieval import configured_profile, question, retrieve
 from perdure.recall.selecting import Budget, Selection, candidates_for, comparing, select
 from perdure.resources import Resources, calibration_of
 from perdure.rules.distinct import Comparing
-from perdure.rules.gate import Candidate, is_rare, passes
-from perdure.rules.trajectory import EARLIER_MESSAGES, trajectory
+from perdure.rules.trajectory import trajectory
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import read_vectors
-from perdure.store.ranking import MAX_LIMIT, Ranked
+from perdure.store.ranking import MAX_LIMIT
 from perdure.store.spaces import SpaceRow, read_state
-from perdure.text import is_elliptic, says_something, truncate_chars
-from perdure.types import Filters, Hit, Recall, StoredMemory
+from perdure.text import truncate_chars
+from perdure.types import Filters, Recall, StoredMemory
 
 log = logging.getLogger("perdure.recall")
 
@@ -81,13 +82,13 @@ async def prefetch(resources: Resources, find_turn: FindTurn, message: str, *, d
             return "UTC", Selection()
         space, turn = found
         part, since = "embedding", clock.monotonic()
-        # Trajectory and latest message in one request: later consumers of this turn share the second vector.
+        # Trajectory and latest message in one request: one says what is meant, the other whether anything is asked.
         texts = list(dict.fromkeys([trajectory(turn.history, turn.message, cut=truncate_chars), turn.message]))
         vectors = await resources.embedder.embed(texts, "query")
         lap("embedding", since)
         part, since = "database", clock.monotonic()
         remaining = deadline_s - (clock.monotonic() - start)
-        selection = await look_up(resources, space, turn, vectors[0], timeout_s=max(remaining, 0.001))
+        selection = await look_up(resources, space, turn, vectors, timeout_s=max(remaining, 0.001))
         lap("database", since)
         return space.time_zone, selection
 
@@ -109,13 +110,14 @@ async def prefetch(resources: Resources, find_turn: FindTurn, message: str, *, d
 
 
 async def look_up(
-    resources: Resources, space: SpaceRow, turn: Turn, vector: np.ndarray, *, timeout_s: float
+    resources: Resources, space: SpaceRow, turn: Turn, vectors: np.ndarray, *, timeout_s: float
 ) -> Selection:
-    """What a turn gets from the database, in one transaction. Raises DatabaseUnavailable, FamilyMismatch."""
-    asked = question(turn.message, vector)
+    """What a turn gets from the database, in one transaction. Raises DatabaseUnavailable, FamilyMismatch.
+
+    `vectors` are those of the turn's trajectory and, last, of its message alone; one where both are the same.
+    """
+    asked = question(turn.message, vectors[0])
     settings = resources.settings
-    noise = resources.noise.of(vector) if settings.relevance_gate else None
-    telling = tells(turn.history, turn.message)
 
     async def read(tx: SpaceTransaction) -> Selection:
         resources.require_family(space, await read_state(tx))
@@ -138,7 +140,12 @@ async def look_up(
             limit=min(MAX_LIMIT, candidates_for(turn.limit)),
             profile=configured_profile(resources),
         )
-        passing = [hit for hit in hits if noise is None or _may_enter(hit, ranked, noise, telling=telling)]
+        passing = hits
+        if settings.relevance_gate:
+            bar = await bar_of(tx, resources, space, message=turn.message, history=turn.history, vectors=vectors)
+            frequencies, memories = ranked.document_frequencies, ranked.memories
+            readings = [read_gate(bar, row, asked.terms, frequencies, memories) for row in ranked.rows]
+            passing = [hit for hit, gate in zip(hits, readings, strict=True) if gate.passed]
         return select(
             hits,
             {hit.memory.id for hit in passing},
@@ -148,7 +155,9 @@ async def look_up(
             beside=await _comparing(tx, resources, space, [hit.memory for hit in passing]),
         )
 
-    return await resources.database.in_space(space.id, read, timeout_s=timeout_s)
+    found = await resources.database.in_space(space.id, read, timeout_s=timeout_s)
+    keep_fresh(resources, space)
+    return found
 
 
 async def _comparing(
@@ -159,21 +168,3 @@ async def _comparing(
     calibration = await calibration_of(tx, resources, space)
     vectors = await read_vectors(tx, resources.family.id, [memory.id for memory in memories])
     return comparing(memories, vectors, calibration)
-
-
-def tells(history: Sequence[tuple[str, str]], message: str) -> bool:
-    """Whether a turn asks for anything: by itself, or ("When is it?") by going on with what the user said before."""
-    if says_something(message):
-        return True
-    if not is_elliptic(message):
-        return False
-    said = [text for role, text in history if role == "user" and text.strip() not in {"", message.strip()}]
-    before = next((text for text in reversed(said[-EARLIER_MESSAGES:]) if not is_elliptic(text)), "")
-    return says_something(before)
-
-
-def _may_enter(hit: Hit, ranked: Ranked, noise: float, *, telling: bool) -> bool:
-    rare = any(is_rare(ranked.document_frequencies.get(term, 0), ranked.memories) for term in hit.matched)
-    cosine = next(row.similarity for row in ranked.rows if row.memory_id == hit.memory.id)
-    candidate = Candidate(cosine, rare, hit.entity_match)
-    return passes(candidate, says_something=telling, noise=noise)

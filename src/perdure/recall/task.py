@@ -72,8 +72,8 @@ async def _recall_in(resources: Resources, space_id: int, recalled_by: datetime 
 async def _recall_for(resources: Resources, space: SpaceRow, task: CurrentTask) -> bool:
     """Recalls, and counts the retrieval, at most once a day for each memory."""
     turn = Turn(task.task, (), task.seen_by, TASK_LIMIT, Filters())
-    vector = (await resources.embedder.embed([task.task], "query"))[0]
-    found = await look_up(resources, space, turn, vector, timeout_s=DEADLINE_S)
+    vectors = await resources.embedder.embed([task.task], "query")
+    found = await look_up(resources, space, turn, vectors, timeout_s=DEADLINE_S)
     memories = [hit.memory for hit in found.hits]
 
     async def write(tx: SpaceTransaction) -> bool:

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
+
 from perdure import ingest
 from perdure.recall.gathering import standing
-from perdure.recall.prefetch import Turn, prefetch, tells
+from perdure.recall.gating import bar_of, read_gate
+from perdure.recall.prefetch import Turn, prefetch
 from perdure.recall.retrieval import Question, configured_profile, family_as_measured, hit_of, question
 from perdure.recall.search import Sought, search
 from perdure.resources import Resources
 from perdure.rules.distinct import distinct
-from perdure.rules.gate import Candidate, is_rare, passes
 from perdure.rules.trajectory import trajectory
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, read_rows
@@ -68,13 +70,12 @@ async def why_not(resources: Resources, space: SpaceRow, asked: Asked) -> WhyNot
     """
     turn = asked.turn
     carried = await _carried_out(resources, space, asked)
-    vector_of = turn.message if asked.searched else trajectory(turn.history, turn.message, cut=truncate_chars)
-    vector = (await resources.embedder.embed([vector_of], "query"))[0]
-    noise = resources.noise.of(vector)
-    one = question(turn.message, vector)
+    meant = turn.message if asked.searched else trajectory(turn.history, turn.message, cut=truncate_chars)
+    vectors = await resources.embedder.embed([meant, turn.message], "query")
+    one = question(turn.message, vectors[0])
 
     async def read(tx: SpaceTransaction) -> _Seen | None:
-        return await _look(tx, resources, space, asked, one, noise=noise)
+        return await _look(tx, resources, space, asked, one, vectors=vectors)
 
     seen = await resources.database.in_space(space.id, read)
     blank = WhyNot(asked.memory_id, turn.message, "not_there", "", limit=turn.limit)
@@ -145,7 +146,7 @@ def _left_behind(found: WhyNot, seen: _Seen, asked: Asked, returned: Sequence[Hi
     if twin is not None:
         return replace(found, fate="repeated", detail=f"It says again what memory {twin} says, or is a part of it.")
     where = f"place {seen.place.place:,} of {seen.place.visible:,} by the formula"
-    stopped = seen.gate is not None and not _passes(seen.gate)
+    stopped = seen.gate is not None and not seen.gate.passed
     gate = _gate_detail(seen.gate) if seen.gate is not None and stopped else ""
     if seen.place.place > asked.turn.limit:
         also = f" Nor would it pass the gate: {gate}" if stopped else ""
@@ -171,7 +172,7 @@ async def _carried_out(resources: Resources, space: SpaceRow, asked: Asked) -> _
 
 
 async def _look(
-    tx: SpaceTransaction, resources: Resources, space: SpaceRow, asked: Asked, one: Question, *, noise: float
+    tx: SpaceTransaction, resources: Resources, space: SpaceRow, asked: Asked, one: Question, *, vectors: np.ndarray
 ) -> _Seen | None:
     rows = await read_rows(tx, space.name, [asked.memory_id])
     row = rows.get(asked.memory_id)
@@ -190,10 +191,8 @@ async def _look(
         counts = await read_counts(
             tx, terms=one.terms, entity_keys=(), filters=Filters(), audience=asked.turn.audience, facets=()
         )
-        matched = place.row.matched_terms
-        rare = tuple(term for term in matched if is_rare(counts.of_terms.get(term, 0), counts.memories))
-        asks = tells(asked.turn.history, asked.turn.message)
-        gate = GateReading(place.row.similarity, noise, rare, place.row.entity_match, asks)
+        bar = await bar_of(tx, resources, space, message=turn.message, history=turn.history, vectors=vectors)
+        gate = read_gate(bar, place.row, one.terms, counts.of_terms, counts.memories)
     return _Seen(row, successor, place, hit, gate)
 
 
@@ -234,15 +233,10 @@ def _repeats(memory: StoredMemory, other: StoredMemory) -> bool:
     return distinct([standing(other), standing(memory)]).kept == (other.id,)
 
 
-def _passes(gate: GateReading) -> bool:
-    candidate = Candidate(gate.cosine, bool(gate.rare_words), gate.name)
-    return passes(candidate, says_something=gate.asks, noise=gate.noise)
-
-
 def _gate_detail(gate: GateReading) -> str:
     if not gate.asks:
         return "The message asks for nothing, so that nothing is worth adding."
-    return (
-        f"Its cosine to the turn is {gate.cosine:.3f} and has to exceed {gate.noise:.3f}, unless a rare word or a name "
-        "is shared, and none is."
-    )
+    shared = f"sharing {gate.share:.0%} of the message's words{' and a name' if gate.name else ''}"
+    if gate.noise is None:
+        return f"Nobody can tell yet what its cosine of {gate.cosine:.3f} means, and {shared} is too little by itself."
+    return f"Its cosine to the turn is {gate.cosine:.3f} and, {shared}, has to exceed {gate.noise:.3f}."

@@ -15,6 +15,12 @@ from statistics import NormalDist, median
 MIN_PAIRS = 50
 """Fewest random pairs that `calibrate` accepts: the median of 50 is good to about a fifth of the spread."""
 
+MIN_MEMORIES = 50
+"""Fewest memories that a space is measured with: fewer say more about their few topics than about the family."""
+
+LEAST_SPREAD = 1e-3
+"""Where hardly two memories differ, the spread is nothing to divide by."""
+
 _MAD_TO_SPREAD = 1 / NormalDist().inv_cdf(0.75)
 """A normal distribution's standard deviation is 1.4826 times its median absolute deviation."""
 
@@ -29,6 +35,25 @@ class Positions:
     fact: float
     document: float
     transition: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unrelated:
+    """Where the cosines of texts that have nothing to do with each other lie in one space: typical one, and spread.
+
+    `query_identical` is the cosine of one text as a query and as a memory: 1 where the family has no prefixes.
+    """
+
+    document_mean: float
+    document_spread: float
+    query_mean: float
+    query_spread: float
+    query_identical: float
+
+    @property
+    def noise(self) -> float:
+        """Cosine of a query and a memory that unrelated ones hardly reach."""
+        return min(self.query_mean + NOISE_SPREADS * self.query_spread, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +74,6 @@ class Calibration:
     """Standard deviation of the same."""
     query_identical: float
     """Cosine of one text embedded as a query and as a document: 1 where the family has no prefixes."""
-    noise_level: float
-    """Cosine of query and document that unrelated documents hardly reach: a fixed level for want of a better one."""
-    small_talk_margin: float
-    """What a memory needs beyond its query's nearness to small talk to be injected (relevance gate), as a cosine."""
     contradiction_distance: float
     """Memories nearer than this are candidates for a contradiction verdict (mission 0.3)."""
     cluster_similarity: float
@@ -66,6 +87,13 @@ class Calibration:
     transition_distance: float
     """Memories nearer than this are related to a paradigm shift (ours 0.4)."""
 
+    @property
+    def unrelated(self) -> Unrelated:
+        """Where unrelated texts lie, as long as the space has too few memories to tell."""
+        return Unrelated(
+            self.unrelated_mean, self.unrelated_spread, self.query_mean, self.query_spread, self.query_identical
+        )
+
     def calibrated_similarity(self, cosine: float, *, of_query: bool = False) -> float:
         """`cosine` on the shared scale: 0 for unrelated texts, 1 for identical ones, in -1..1.
 
@@ -74,14 +102,6 @@ class Calibration:
         """
         zero, one = (self.query_mean, self.query_identical) if of_query else (self.unrelated_mean, 1.0)
         return max(-1.0, min(1.0, (cosine - zero) / (one - zero)))
-
-    def noise_beside(self, small_talk: float) -> float:
-        """The cosine above which a memory says more to a query than small talk does (relevance gate).
-
-        `small_talk` is the query's own cosine to the middle of small talk. Six tenths of it count: with all of it short
-        personal questions ("who is my boss?") fall silent, with none of it greetings don't.
-        """
-        return self.query_mean + SMALL_TALK_SHARE * (small_talk - self.query_mean) + self.small_talk_margin
 
     def cosine_at(self, similarity: float, *, of_query: bool = False) -> float:
         """The cosine that `calibrated_similarity` maps to `similarity`: its inverse inside the clip."""
@@ -94,40 +114,51 @@ POSITIONS = Positions(contradiction=0.35, cluster=0.45, episode=0.74, fact=0.32,
 USE 0.43, 0.49, 0.77, 0.28, 0.28, 0.34."""
 
 NOISE_SPREADS = 2.5
-"""Noise level above the mean of unrelated pairs, in spreads: e5 2.2, USE 3.4 (a query meets many memories)."""
-
-UNMEASURED_MARGIN = 0.13
-"""`small_talk_margin` as a share of what lies between unrelated and identical: e5 0.12, USE 0.13."""
-
-SMALL_TALK_SHARE = 0.6
-"""Shares from 0 to 1 were tried on e5 and USE, each with the margin that silences 98 % of 46 greetings."""
+"""Noise above the mean of unrelated pairs, in spreads (a query meets many memories)."""
 
 
-def calibrate(document_pairs: Sequence[float], query_pairs: Sequence[float] = ()) -> Calibration:
-    """A calibration for a family that nobody measured, from cosines of random pairs of a space's own memories.
+def measure(
+    document_pairs: Sequence[float], query_pairs: Sequence[float] = (), own_pairs: Sequence[float] = ()
+) -> Unrelated:
+    """Where unrelated texts lie, from cosines of random pairs of a space's own memories.
 
-    `document_pairs` are cosines of two random memories; `query_pairs` are cosines of a random query and a random
-    memory, and fall back to the former for a family without prefixes. Medians are used because a space's own memories
-    also hold duplicates. Raises ValueError with fewer than `MIN_PAIRS` pairs or with a cosine that is not in -1..1.
+    Args:
+        document_pairs: of two random memories.
+        query_pairs: of a random memory as a query and another one; without them queries lie where memories do, as they
+            do in a family without prefixes.
+        own_pairs: of a memory as a query and itself.
+
+    Medians are used because a space's own memories also hold duplicates. Raises ValueError with fewer than `MIN_PAIRS`
+    pairs or with a cosine that is not in -1..1.
     """
     mean, spread = _centre(document_pairs)
     query_mean, query_spread = _centre(query_pairs) if query_pairs else (mean, spread)
+    identical = median(own_pairs) if own_pairs else 1.0
+    return Unrelated(mean, spread, query_mean, query_spread, max(identical, query_mean + LEAST_SPREAD))
+
+
+def is_due(memories: int, measured: int | None) -> bool:
+    """Whether a space of so many memories is to be measured (again), of which `measured` were there the last time."""
+    return memories >= MIN_MEMORIES and (measured is None or memories >= 2 * measured)
+
+
+def calibrate(unrelated: Unrelated) -> Calibration:
+    """A calibration for a family that nobody measured, from where unrelated texts lie in a space."""
+    mean = unrelated.document_mean
+    query_mean = unrelated.query_mean
 
     def document_cosine(position: float) -> float:
         return mean + position * (1 - mean)
 
     def query_cosine(position: float) -> float:
-        return max(query_mean + position * (1 - query_mean), noise)
+        return max(query_mean + position * (unrelated.query_identical - query_mean), unrelated.noise)
 
-    noise = min(query_mean + NOISE_SPREADS * query_spread, 1.0)
     return Calibration(
         unrelated_mean=mean,
-        unrelated_spread=spread,
+        unrelated_spread=unrelated.document_spread,
         query_mean=query_mean,
-        query_spread=query_spread,
-        query_identical=1.0,
-        noise_level=noise,
-        small_talk_margin=UNMEASURED_MARGIN * (1 - query_mean),
+        query_spread=unrelated.query_spread,
+        query_identical=unrelated.query_identical,
         contradiction_distance=1 - document_cosine(POSITIONS.contradiction),
         cluster_similarity=document_cosine(POSITIONS.cluster),
         episode_distance=1 - document_cosine(POSITIONS.episode),
@@ -142,5 +173,5 @@ def _centre(cosines: Sequence[float]) -> tuple[float, float]:
         raise ValueError(f"{len(cosines)} pairs are too few to calibrate a family; {MIN_PAIRS} are needed")
     if not all(isfinite(cosine) and abs(cosine) <= 1 + 1e-4 for cosine in cosines):
         raise ValueError("a cosine lies between -1 and 1")
-    middle = median(cosines)
-    return min(middle, 0.999), median(abs(cosine - middle) for cosine in cosines) * _MAD_TO_SPREAD
+    middle = min(median(cosines), 0.999)
+    return middle, max(median(abs(cosine - middle) for cosine in cosines) * _MAD_TO_SPREAD, LEAST_SPREAD)

@@ -1,42 +1,88 @@
 """The relevance gate: which of the top memories are worth a line in the prompt.
 
-The ranking formula alone always returns k rows, however little they have to do with the turn. A memory passes when it
-is similar beyond the family's noise, or when it shares a rare word or an entity with the turn. A turn that says nothing
-("hi", "ok thanks") opens the gate for nothing.
+The ranking formula alone always returns k rows, however little they have to do with the turn. Here three signals add
+up: how much nearer the memory is to the turn than turns are that want nothing of a memory, whether the message asks for
+anything, and which of its words the memory shares. One that is strong makes up for one that is weak, so a memory with
+the turn's rare words may lie further away. A message of small talk alone opens the gate for nothing.
+
+Cosines mean something else in every family, so all of them count in spreads: the standard deviation of the cosines of a
+query and a memory that have nothing to do with each other, in this space.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import fsum
+from typing import Final
 
-RARE_SHARE = 0.02
-"""A word is rare when at most this share of the space's memories has it …"""
-RARE_AT_LEAST = 3
-"""… or at most this many of them, in a small space."""
+from perdure.rules.lexical import idf
+
+NEEDED: Final = 1.0
+"""What the signals have to exceed. Measured, with the weights, in docs/evaluation.md."""
+ASKING: Final = 1.2
+"""Weight of a spread by which the message is nearer to messages that ask than to those that don't."""
+WORDS: Final = 1.5
+"""Weight of all of the message's words."""
+NAME: Final = 0.6
+"""Weight of a named entity of the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What one turn asks of a memory.
+
+    Attributes:
+        telling: the message is more than small talk.
+        level: the cosine to the turn that a memory reaches which is as near as turns that want nothing; None while
+            nobody can tell, and then words and names alone decide.
+        asking: how much nearer the message is to messages that ask for something, as a difference of cosines.
+        spread: standard deviation of the cosines of unrelated queries and memories, above 0.
+    """
+
+    telling: bool
+    level: float | None
+    asking: float = 0.0
+    spread: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What the gate looks at: cosine to the turn, a rare word shared with it, an entity named in it."""
+    """What the gate looks at: cosine to the turn, share of the message's words (0..1), an entity that it names."""
 
     similarity: float
-    rare_word: bool
-    entity: bool
+    words: float
+    name: bool
 
 
-def is_rare(document_frequency: int, memories: int) -> bool:
-    """Whether a term that `document_frequency` of `memories` rows have tells them apart."""
-    return 0 < document_frequency <= max(RARE_AT_LEAST, RARE_SHARE * memories)
+def cosine_needed(bar: Bar, candidate: Candidate) -> float | None:
+    """The cosine that a memory with these words has to exceed; None where nobody can tell."""
+    if bar.level is None:
+        return None
+    asked = NEEDED - ASKING * bar.asking / bar.spread - _shared(candidate)
+    return bar.level + bar.spread * asked
 
 
-def passes(candidate: Candidate, *, says_something: bool, noise: float) -> bool:
-    """Whether the memory may be injected.
+def passes(candidate: Candidate, bar: Bar) -> bool:
+    """Whether the memory may be injected."""
+    if not bar.telling:
+        return False
+    needed = cosine_needed(bar, candidate)
+    return _shared(candidate) > NEEDED if needed is None else candidate.similarity > needed
+
+
+def share(matched: Iterable[str], terms: Iterable[str], frequencies: Mapping[str, int], memories: int) -> float:
+    """How much of a message's words a memory has, 0..1: rare words count for more, as in BM25.
 
     Args:
-        candidate: the memory's signals.
-        says_something: the turn has a word that is neither a function word nor small talk.
-        noise: the cosine that a memory has to exceed to be more than noise for this turn.
+        matched: the terms that the memory has.
+        terms: all terms of the message.
+        frequencies: in how many of the `memories` each of them occurs; none where it is missing.
     """
-    if not says_something:
-        return False
-    return candidate.similarity > noise or candidate.rare_word or candidate.entity
+    weights = {term: idf(frequencies.get(term, 0), memories) for term in terms}
+    total = fsum(weights.values())
+    return fsum(weights[term] for term in set(matched) if term in weights) / total if total else 0.0
+
+
+def _shared(candidate: Candidate) -> float:
+    return WORDS * candidate.words + NAME * candidate.name

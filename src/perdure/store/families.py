@@ -1,7 +1,7 @@
 """Embedding families: the row, the check on the length of its vectors, and its index.
 
-Only the owner connection may do this. Every step is idempotent and safe when two processes take it at once: they queue
-up on the family's row.
+Only the owner connection may make them. Every step is idempotent and safe when two processes take it at once: they
+queue up on the family's row.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 from psycopg import sql
 
 from perdure.errors import FamilyMismatch
@@ -77,6 +79,14 @@ NAME_INDEX: Final = """
     UPDATE families SET index_name = %(index_name)s WHERE id = %(id)s
 """
 
+
+READ_SAMPLE_TURNS: Final = """
+    SELECT sample_turns FROM families WHERE id = %(id)s AND sample_turns_digest = %(digest)s
+"""
+
+KEEP_SAMPLE_TURNS: Final = """
+    UPDATE families SET sample_turns = %(vectors)s, sample_turns_digest = %(digest)s WHERE id = %(id)s
+"""
 
 IDENTITY: Final = ("name", "provider", "model", "dimensions", "query_prefix", "document_prefix")
 """What has to be the same for two embeddings to be comparable."""
@@ -149,6 +159,33 @@ async def find_family(tx: Transaction, name: str) -> StoredFamily | None:
 
 async def list_families(tx: Transaction) -> list[StoredFamily]:
     return [StoredFamily(**row) for row in await tx.fetch_all(LIST_FAMILIES)]
+
+
+class SampleTurnShelf:
+    """Keeps the embedded sample turns of one family, in half precision, for all processes and spaces."""
+
+    def __init__(self, database: Database, family: StoredFamily) -> None:
+        self._database, self._family = database, family
+
+    async def read(self, digest: str) -> npt.NDArray[np.float32] | None:
+        """The vectors of the turns that `digest` names, one a row; None where these aren't kept."""
+
+        async def read(tx: Transaction) -> npt.NDArray[np.float32] | None:
+            row = await tx.fetch_one(READ_SAMPLE_TURNS, {"id": self._family.id, "digest": digest})
+            if row is None or len(row["sample_turns"]) % (2 * self._family.dimensions):
+                return None
+            found = np.frombuffer(row["sample_turns"], np.float16).astype(np.float32)
+            return found.reshape(-1, self._family.dimensions)
+
+        return await self._database.across(read)
+
+    async def keep(self, digest: str, vectors: npt.NDArray[np.float32]) -> None:
+        kept = vectors.astype(np.float16).tobytes()
+
+        async def write(tx: Transaction) -> None:
+            await tx.execute(KEEP_SAMPLE_TURNS, {"id": self._family.id, "digest": digest, "vectors": kept})
+
+        await self._database.across(write)
 
 
 async def _insert(

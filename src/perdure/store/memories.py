@@ -68,16 +68,6 @@ INSERT_VECTORS: Final = """
 """
 
 # Every n-th memory, so that the sample is the same for everybody and spreads over time.
-SAMPLE_VECTORS: Final = """
-    SELECT v.embedding
-    FROM memory_vectors v
-    JOIN space_state s ON s.space_id = %(space_id)s
-    WHERE v.space_id = %(space_id)s AND v.family_id = %(family_id)s
-      AND v.memory_id %% greatest(1, s.memories / %(count)s) = 0
-    ORDER BY v.memory_id
-    LIMIT %(count)s
-"""
-
 READ_VECTORS: Final = """
     SELECT v.memory_id, v.embedding FROM memory_vectors v
     WHERE v.space_id = %(space_id)s AND v.family_id = %(family_id)s AND v.memory_id = ANY(%(ids)s)
@@ -269,12 +259,6 @@ def _new_vectors(family_id: int | None, vectors: Sequence[tuple[int, np.ndarray 
         return []
     ids, embeddings = zip(*known, strict=True)
     return [(INSERT_VECTORS, {"family_id": family_id, "memory_ids": list(ids), "embeddings": list(embeddings)})]
-
-
-async def sample_vectors(tx: SpaceTransaction, family_id: int, count: int) -> list[np.ndarray]:
-    """Up to `count` vectors of a family, spread evenly over the space's memories; float32."""
-    rows = await tx.fetch_all(SAMPLE_VECTORS, {"family_id": family_id, "count": count})
-    return [np.asarray(row["embedding"].to_numpy(), np.float32) for row in rows]
 
 
 async def read_vectors(tx: SpaceTransaction, family_id: int, ids: Sequence[int]) -> dict[int, np.ndarray]:

@@ -16,7 +16,7 @@ _WORDS: Final = """
     cya later cheers thanks thank thx ty tysm welcome ok okay okey k kk yes yep yeah yup yea no nope nah
     sure fine good great nice cool awesome perfect lovely amazing wow oh ah aha hmm hm mm mhm uh um lol lmao
     rofl haha hahaha hehe hah xd omg right alright exactly indeed true agreed deal done sorry oops please
-    pls well anyway maybe guess np worries problem much lot day one sounds sound see got it know mate buddy
+    pls well anyway maybe guess np worries problem much lot day one sounds sound see got it mate buddy
     dear see hola buenas buenos dias tardes noches gracias muchas tal vale si claro bueno bien perfecto genial
     adios chao chau hasta luego jaja jajaja jeje oye venga nada abrazo besos hallo moin servus tschuss danke
     schon bitte gut guten morgen tag abend nacht genau klar super toll prima jo ne nee naja achso echt okay

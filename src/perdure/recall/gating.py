@@ -1,0 +1,60 @@
+"""What the relevance gate sees of a turn and of each memory: the same for the recall and for whoever asks why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from perdure.resources import Resources, unrelated_of
+from perdure.rules.gate import NEEDED, Bar, Candidate, cosine_needed, passes, share
+from perdure.store.database import SpaceTransaction
+from perdure.store.ranking import RankedRow
+from perdure.store.spaces import SpaceRow
+from perdure.text import is_elliptic, says_something
+from perdure.types import GateReading
+
+
+def tells(message: str) -> bool:
+    """Whether a message is more than small talk: it says something, or ("When is it?") goes on with what was said."""
+    return says_something(message) or is_elliptic(message)
+
+
+async def bar_of(
+    tx: SpaceTransaction,
+    resources: Resources,
+    space: SpaceRow,
+    *,
+    message: str,
+    history: Sequence[tuple[str, str]],
+    vectors: np.ndarray,
+) -> Bar:
+    """What a turn asks of a memory. `vectors` are those of its trajectory and, last, of the message alone."""
+    unrelated = await unrelated_of(tx, resources, space)
+    telling = tells(message)
+    # A follow-up such as "And when is it?" asks only together with what was said before.
+    asking_for = vectors[0] if history and is_elliptic(message) else vectors[-1]
+    place = resources.noise.of(vectors[0], asking_for)
+    if unrelated is None:
+        return Bar(telling, None)
+    spread = unrelated.query_spread
+    if place is None:
+        return Bar(telling, unrelated.noise - NEEDED * spread, spread=spread)
+    return Bar(telling, max(place.level, unrelated.query_mean), place.asking, spread)
+
+
+def read_gate(
+    bar: Bar, row: RankedRow, terms: Sequence[str], frequencies: Mapping[str, int], memories: int
+) -> GateReading:
+    """What the gate sees of a ranked memory; `terms` are the message's, `frequencies` how many memories have each."""
+    words = share(row.matched_terms, terms, frequencies, memories)
+    candidate = Candidate(row.similarity, words, row.entity_match)
+    return GateReading(
+        cosine=row.similarity,
+        noise=cosine_needed(bar, candidate),
+        words=row.matched_terms,
+        share=words,
+        name=row.entity_match,
+        asks=bar.telling,
+        passed=passes(candidate, bar),
+    )
