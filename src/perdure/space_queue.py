@@ -120,7 +120,8 @@ class SpaceQueue:
                     tokens=used.tokens,
                     most_calls=settings.daily_call_budget,
                     most_tokens=settings.daily_token_budget,
-                ),
+                )
+                or await ingest.left_to_models(tx, self._resources),
             )
 
         return await self._in(space, read)

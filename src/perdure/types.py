@@ -466,7 +466,8 @@ class SpaceStats:
 
     `pending` is all that waits, `waiting` how much of it in each queue. `family` is the name of the embedding family,
     None before the first memory. `model_calls` and `model_tokens` are what background work has used today (UTC);
-    `paused` says why what waits for a model is left alone, None if it isn't.
+    `paused` says why what waits for a model is left alone, None if it isn't: the day's budget is used up, or no model
+    is configured here and what came in for one is left to those who have one.
     """
 
     space: str

@@ -196,7 +196,9 @@ async def import_events(space: Space) -> object:
 
 async def drain_without_model(space: Space) -> object:
     """What a worker does while no model is configured."""
-    resources = replace(space._memory.resources, models=Models.none())
+    known = space._memory.resources
+    at_once = known.settings.model_copy(update={"wait_for_model_s": 0.0})
+    resources = replace(known, models=Models.none(), settings=at_once)
     row = await space._memory.find_space(space.name)
     assert row is not None
     return await drain_pending_triage(resources, row, f"verbatim-{uuid4()}")
@@ -249,6 +251,7 @@ SCRIPTS: Final[Mapping[str, Script]] = {
     "judged save": Script((save(1, "My bicycle is blue"), save(2, "My bicycle is red"), drain), surroundings=one_model),
     "archive": Script((*ARCHIVES, drain)),
     "distilled archive": Script((*ARCHIVES, drain), surroundings=one_model),
+    "long archive": Script((archive(1, LONG, "Long", LONG, "Very long", LONG), drain), surroundings=one_model),
     "bootstrap": Script((bootstrap, drain), surroundings=one_model),
     "mail": Script((import_mails, drain)),
     "judged mail": Script((import_mails, drain), surroundings=one_model),
