@@ -24,10 +24,10 @@ from perdure.llm.schemas import ContradictionVerdict, ExtractedEntities
 from perdure.resources import Resources, calibration_of
 from perdure.rules.verdicts import DUPLICATE, TRUST_RANK, Side
 from perdure.store.database import SpaceTransaction
-from perdure.store.evidence import last_observed
-from perdure.store.memories import MemoryRow, find_duplicates, read_rows, siblings
+from perdure.store.memories import MemoryRow
 from perdure.store.related import nearest_live, sharing_entities
-from perdure.store.spaces import SpaceRow
+from perdure.store.spaces import SpaceRow, SpaceState, lock_space, read_state
+from perdure.store.texts import read_live_texts
 from perdure.text import entity_key, entity_keys
 from perdure.types import Trust
 
@@ -97,6 +97,8 @@ class Judge:
     subject: Subject
     excluding: tuple[int, ...] = ()
     _verdicts: dict[tuple[int, str], tuple[str, str]] = field(default_factory=dict)
+    _looked: tuple[int, frozenset[int]] | None = None
+    """What was near when so much had arrived in the space (`SpaceState.arrivals`)."""
 
     async def judge(self, ids: Sequence[int] | None = None) -> None:
         """Asks about the candidates there are now, or about these memories. Outside of any transaction.
@@ -106,7 +108,12 @@ class Judge:
         """
 
         async def read(tx: SpaceTransaction) -> list[Candidate]:
-            return await self._candidates(tx, await self._near(tx) if ids is None else set(ids))
+            if ids is not None:
+                return await self._candidates(tx, set(ids))
+            state = await read_state(tx)
+            near = await self._near(tx, state)
+            self._looked = (state.arrivals if state else 0), frozenset(near)
+            return await self._candidates(tx, near)
 
         found = await self.resources.database.in_space(self.space.id, read)
         new = [candidate for candidate in found if self._verdict(candidate) is None]
@@ -118,8 +125,7 @@ class Judge:
         Raises:
             Unjudged: some have none yet.
         """
-        near = await self._near(tx)
-        found = await self._candidates(tx, near | {memory_id for memory_id, _ in self._verdicts})
+        near, found = await self._locked_candidates(tx)
         judged: list[Judged] = []
         missing: list[int] = []
         for candidate in found:
@@ -131,6 +137,21 @@ class Judge:
         if missing:
             raise Unjudged(missing)
         return judged
+
+    async def _locked_candidates(self, tx: SpaceTransaction) -> tuple[AbstractSet[int], list[Candidate]]:
+        """What is near, and every candidate there is now. It is looked for again only if that could find another one.
+
+        Where nothing has arrived since, only what is near already and has ceased to count makes room for another.
+        """
+        state = await lock_space(tx)
+        asked = {memory_id for memory_id, _ in self._verdicts}
+        if self._looked is not None and self._looked[0] == state.arrivals:
+            near: AbstractSet[int] = self._looked[1]
+            found = await self._candidates(tx, near | asked)
+            if near <= {row.memory.id for candidate in found for row in candidate.rows}:
+                return near, found
+        near = await self._near(tx, state)
+        return near, await self._candidates(tx, near | asked)
 
     def _verdict(self, candidate: Candidate) -> tuple[str, str] | None:
         if candidate.exact:
@@ -151,7 +172,7 @@ class Judge:
         answer = await self.resources.models.ask("contradiction", prompt, ContradictionVerdict, ledger=self.ledger)
         self._verdicts[candidate.id, candidate.text] = answer.value.verdict, answer.value.reason
 
-    async def _near(self, tx: SpaceTransaction) -> set[int]:
+    async def _near(self, tx: SpaceTransaction, state: SpaceState | None) -> set[int]:
         """The nearest live memories and those that share an entity; none without a model to judge them."""
         subject = self.subject
         ids: set[int] = set()
@@ -168,6 +189,7 @@ class Judge:
                     below=below,
                     limit=most,
                     excluding=self.excluding,
+                    memories=state.memories if state else 0,
                 ):
                     nearest[near.memory_id] = min(near.distance, nearest.get(near.memory_id, near.distance))
             ids.update(sorted(nearest, key=nearest.__getitem__)[:most])
@@ -182,22 +204,16 @@ class Judge:
     async def _candidates(self, tx: SpaceTransaction, ids: AbstractSet[int]) -> list[Candidate]:
         """The live texts that these memories belong to, and the one that says exactly the same as the subject."""
         key = self.subject.key
-        same = set((await find_duplicates(tx, [key])).values()) if key is not None else set()
-        same.difference_update(self.excluding)
-        wanted = sorted(same | ids)
-        if not wanted:
+        if key is None and not ids:
             return []
-        rows = await read_rows(tx, self.space.name, await siblings(tx, wanted))
-        texts: dict[int, list[MemoryRow]] = {}
-        for memory_id in sorted(rows):
-            memory = rows[memory_id].memory
-            if memory.superseded_at is None:
-                texts.setdefault(memory.chunk_of or memory.id, []).append(rows[memory_id])
-        heard = await last_observed(tx, list(texts))
-        return [
-            Candidate(tuple(chunks), self._side(root, chunks[0], heard.get(root), exact=root in same), root in same)
-            for root, chunks in texts.items()
-        ]
+        texts = await read_live_texts(tx, self.space.name, sorted(ids), content_hash=key[1] if key else None)
+        found: list[Candidate] = []
+        for text in texts:
+            exact = text.exact and text.root not in self.excluding
+            if exact or not ids.isdisjoint(row.memory.id for row in text.rows):
+                side = self._side(text.root, text.rows[0], text.heard, exact=exact)
+                found.append(Candidate(text.rows, side, exact))
+        return found
 
     def _side(self, root: int, row: MemoryRow, heard: datetime | None, *, exact: bool) -> Side:
         side = side_of(root, row, heard)

@@ -21,10 +21,11 @@ from perdure.llm.schemas import QualityScore
 from perdure.resources import Resources, calibration_of
 from perdure.store.changes import add_entities, apply_quality, relate
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import MemoryRow, chunk_ids, read_rows, read_vectors
+from perdure.store.memories import MemoryRow, read_rows, read_vectors
 from perdure.store.queue import QueuedWork
 from perdure.store.related import nearest_live
 from perdure.store.spaces import SpaceRow
+from perdure.store.texts import read_live_texts
 from perdure.text import mask, truncate_chars
 from perdure.types import Evidence, MemoryType, Nothing, Outcome, Stored, Trust
 
@@ -145,8 +146,7 @@ async def handle_transition(resources: Resources, space: SpaceRow, work: QueuedW
 
 async def _live(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list[MemoryRow]:
     """The chunks of the text that a follow-up is about, in order, as far as they are live."""
-    rows = await read_rows(tx, space.name, await chunk_ids(tx, work.payload["ids"][:1]))
-    return [rows[each] for each in sorted(rows) if rows[each].memory.superseded_at is None]
+    return [row for text in await read_live_texts(tx, space.name, work.payload["ids"][:1]) for row in text.rows]
 
 
 async def _with_near(

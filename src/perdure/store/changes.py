@@ -30,6 +30,7 @@ from perdure.store.memories import (
 from perdure.store.postings import Postings, add_facets, delete_postings, insert_postings
 from perdure.store.postings import add_entities as add_entity_postings
 from perdure.store.sketches import entity_position, mask, signature
+from perdure.store.spaces import count_up
 from perdure.text import entity_key, fold
 from perdure.types import Trust
 
@@ -353,6 +354,7 @@ async def restore(tx: SpaceTransaction, rows: Sequence[MemoryRow], changed_by: s
             )
     changed = sorted(row["memory_id"] for row in await tx.fetch_all(settling(RESTORE), {"ids": sorted(dead)}))
     await tx.execute(SET_REASON, {"ids": changed, "reason": None})
+    await count_up(tx)
     for memory_id in changed:
         await write_history(tx, whole[memory_id], "restore", changed_by)
     return len(changed)

@@ -111,10 +111,20 @@ class Transaction:
         self.now = now
 
     async def fetch_all(
-        self, statement: Statement, params: Mapping[str, object] | None = None, *, prepare: bool | None = None
+        self,
+        statement: Statement,
+        params: Mapping[str, object] | None = None,
+        *,
+        prepare: bool | None = None,
+        binary: bool = False,
     ) -> list[dict[str, Any]]:
-        """Rows as dictionaries. `prepare=False` keeps a ranking statement on custom plans (docs/sql.md, rule c)."""
-        cursor = await self._connection.execute(_composable(statement), self._with(params), prepare=prepare)
+        """Rows as dictionaries. `prepare=False` keeps a ranking statement on custom plans (docs/sql.md, rule c).
+
+        `binary` is for vectors: their digits take many times as long to write and to read.
+        """
+        cursor = await self._connection.execute(
+            _composable(statement), self._with(params), prepare=prepare, binary=binary
+        )
         return await cursor.fetchall()
 
     async def fetch_one(

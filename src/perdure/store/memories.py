@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 from pgvector import HalfVector
+from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from perdure.store.database import SpaceTransaction
 from perdure.store.postings import Postings, new_postings
 from perdure.store.sketches import signature, sketches
-from perdure.store.statements import Part, write_together
+from perdure.store.statements import Part, kept, write_together
 from perdure.types import Evidence, MemoryType, StoredMemory, Trust
 
 USUAL_SALIENCE: Final = 5.0
@@ -89,12 +91,15 @@ READ_EVIDENCE: Final = """
     FROM memory_evidence WHERE space_id = %(space_id)s AND memory_id = %(id)s ORDER BY observed_at NULLS LAST, id
 """
 
+MEMORY_COLUMNS: Final = """
+    m.id, m.summary, m.search_text, m.tags, m.entities, m.source, m.trust, m.speaker, m.conversation_id, m.language,
+    m.metadata, m.chunk_of, m.chunk_no, m.related_ids, m.superseded_reason, m.conflicts_with, s.memory_type, s.audience,
+    s.salience, s.usefulness_score AS usefulness, s.confidence, s.retrieval_count, s.pinned, s.term_count, s.created_at,
+    s.source_date, s.last_retrieved_at, s.superseded_by, s.superseded_at
+"""
+
 READ_MEMORIES: Final = """
-    SELECT m.id, m.summary, m.search_text, m.tags, m.entities, m.source, m.trust, m.speaker, m.conversation_id,
-           m.language, m.metadata, m.chunk_of, m.chunk_no, m.related_ids, m.superseded_reason,
-           m.conflicts_with, s.memory_type, s.audience, s.salience, s.usefulness_score AS usefulness, s.confidence,
-           s.retrieval_count, s.pinned, s.term_count, s.created_at,
-           s.source_date, s.last_retrieved_at, s.superseded_by, s.superseded_at
+    SELECT {columns}
     FROM memories m
     JOIN memory_state s ON s.space_id = m.space_id AND s.memory_id = m.id
     WHERE m.space_id = %(space_id)s AND s.space_id = %(space_id)s AND m.id = ANY(%(ids)s)
@@ -111,8 +116,9 @@ READ_WHOLE_TEXTS: Final = """
 """
 
 READ_SIBLINGS: Final = """
-    SELECT m.id FROM memories m
-    WHERE m.space_id = %(space_id)s AND (m.chunk_of = ANY(%(roots)s) OR m.id = ANY(%(roots)s))
+    SELECT m.id FROM memories m WHERE m.space_id = %(space_id)s AND m.id = ANY(%(roots)s)
+    UNION
+    SELECT m.id FROM memories m WHERE m.space_id = %(space_id)s AND m.chunk_of = ANY(%(roots)s)
 """
 
 # Newest first; `before` is the last row of the page before, so that a page stays what it was while rows are added.
@@ -263,7 +269,7 @@ def _new_vectors(family_id: int | None, vectors: Sequence[tuple[int, np.ndarray 
 
 async def read_vectors(tx: SpaceTransaction, family_id: int, ids: Sequence[int]) -> dict[int, np.ndarray]:
     """The vectors that memories were stored with, float32; those that have one of this family."""
-    rows = await tx.fetch_all(READ_VECTORS, {"family_id": family_id, "ids": list(ids)})
+    rows = await tx.fetch_all(READ_VECTORS, {"family_id": family_id, "ids": list(ids)}, binary=True)
     return {row["memory_id"]: np.asarray(row["embedding"].to_numpy(), np.float32) for row in rows}
 
 
@@ -296,8 +302,13 @@ async def read_evidence(tx: SpaceTransaction, memory_id: int) -> list[Evidence]:
 
 async def read_rows(tx: SpaceTransaction, space: str, ids: Sequence[int]) -> dict[int, MemoryRow]:
     """The rows of these ids that exist in the space, whatever their audience; the caller filters."""
-    rows = await tx.fetch_all(READ_MEMORIES, {"ids": list(ids)})
+    rows = await tx.fetch_all(_read_memories(), {"ids": list(ids)})
     return {row["id"]: MemoryRow(memory_of(space, row), row["search_text"], row["term_count"]) for row in rows}
+
+
+@lru_cache(maxsize=1)
+def _read_memories() -> sql.SQL:
+    return kept(sql.SQL(READ_MEMORIES).format(columns=sql.SQL(MEMORY_COLUMNS)))
 
 
 def memory_of(space: str, columns: Mapping[str, Any]) -> StoredMemory:

@@ -143,7 +143,8 @@ async def delete_postings(tx: SpaceTransaction, postings: Sequence[Postings]) ->
 async def _add(tx: SpaceTransaction, statement: LiteralString, kind: str, memory_id: int, keys: Sequence[str]) -> None:
     new = [row["key"] for row in await tx.fetch_all(statement, {"memory_id": memory_id, "keys": sorted(set(keys))})]
     if new:
-        await tx.execute(ADD_COUNTS, {"kinds": [kind] * len(new), "keys": sorted(new), "ns": [1] * len(new)})
+        counts = {"kinds": [kind] * len(new), "keys": sorted(new), "ns": [1] * len(new)}
+        await write_together(tx, [(ADD_COUNTS, counts), counted(tx)])
 
 
 def _keyed(postings: Sequence[Postings], of_entities: LiteralString, of_facets: LiteralString) -> list[Part]:

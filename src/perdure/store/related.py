@@ -143,6 +143,7 @@ async def nearest_live(
     limit: int,
     excluding: Sequence[int] = (),
     since: datetime | None = None,
+    memories: int | None = None,
 ) -> list[Near]:
     """Live memories strictly nearer than `below`, nearest first; one chunk each.
 
@@ -154,6 +155,7 @@ async def nearest_live(
         limit: how many rows at most.
         excluding: memories that are not looked at.
         since: only what happened then or later.
+        memories: how many there are in the space, if that is known; read if None.
     """
     params = _live_params(audience, excluding, since) | {
         "vector": HalfVector(vector),
@@ -161,7 +163,7 @@ async def nearest_live(
         "limit": limit,
         "rows": limit + LOOKED_AT,
     }
-    selected = await _selected(tx, audience) if family.index_name else 0
+    selected = await _selected(tx, audience, memories) if family.index_name else 0
     if selected <= EXACT_ROWS:
         return await _measure(tx, EVERY_ROW, family, params)
     await tx.execute(sql.SQL(BY_INDEX_ONLY).format(ef_search=sql.Literal(EF_SEARCH)))
@@ -186,11 +188,13 @@ async def sharing_entities(
     return [row["memory_id"] for row in await tx.fetch_all(_sharing(), params, prepare=False)]
 
 
-async def _selected(tx: SpaceTransaction, audience: str | None) -> int:
+async def _selected(tx: SpaceTransaction, audience: str | None, memories: int | None) -> int:
     """How many memories an audience sees, at most; counted only where that could change the way."""
-    state = await read_state(tx)
-    if state is None or state.memories <= EXACT_ROWS:
-        return state.memories if state else 0
+    if memories is None:
+        state = await read_state(tx)
+        memories = state.memories if state else 0
+    if memories <= EXACT_ROWS:
+        return memories
     counts = await read_counts(tx, terms=(), entity_keys=(), filters=Filters(), audience=audience, facets=())
     return counts.selected
 
