@@ -15,7 +15,7 @@ from perdure.connect import IcsFile, MailFile
 from perdure.errors import Conflict, DatabaseUnavailable, NotFound
 from perdure.ingest import drain_pending_triage
 from perdure.llm import Models
-from perdure.types import Message
+from perdure.types import Hit, Message, Recall
 from perdure.worker import Worker
 from tests.doubles.chat_server import Request, serving
 
@@ -168,6 +168,18 @@ EXCHANGES: Final = (
 )
 
 
+def answered(number: int, user: str, assistant: str, *recalled: str) -> Step:
+    """An exchange with the memories in its prompt that begin with these words."""
+
+    async def step(space: Space) -> object:
+        ids = [await memory_called(space, words) for words in recalled]
+        hits = [Hit(await space.get(each), 1.0, 1.0, {}, ()) for each in ids if each is not None]
+        prompt = Recall(user, tuple(hits), (), "", "", (), {})
+        return await capture(number, user, assistant, recall=prompt)(space)
+
+    return step
+
+
 def archive(number: int, *said: str, conversation: str = "window") -> Step:
     messages = [
         {"role": ("user", "assistant")[n % 2], "content": text, "at": (NOON + timedelta(minutes=number)).isoformat()}
@@ -208,6 +220,13 @@ async def retriage(space: Space) -> object:
     return await space.retriage()
 
 
+RECALLED: Final = (
+    save(1, "The tent is green and leaks at the seam"),
+    save(2, LONG),
+    answered(3, "What shall I bring?", "Bring tape for the seam of the green tent", "The tent", "On day 0"),
+    answered(4, "And what to drink?", "Tea", "The tent"),
+)
+
 ARCHIVES: Final = (
     archive(1, "The cellar was flooded in April", "That sounds bad", "The pump is from 1980"),
     archive(2, "The new pump came in May", "Good"),
@@ -242,6 +261,8 @@ SCRIPTS: Final[Mapping[str, Script]] = {
         ),
         prepared=3,
     ),
+    "feedback": Script((*RECALLED, drain), prepared=2),
+    "judged feedback": Script((*RECALLED, drain), prepared=2, surroundings=one_model),
     # The first exchange is settled, its quality too, before it is corrected: whether the quality of a memory is told
     # just before or just after it is superseded is left to chance, and shows.
     "triage": Script((TALK[0], drain, *TALK[1:], drain), prepared=len(TALK) + 1, surroundings=one_model),

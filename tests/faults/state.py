@@ -22,9 +22,12 @@ State = dict[str, list[str]]
 """By table, its rows as sorted lines."""
 
 QUEUES = ("pending_triage", "pending_distillation", "pending_followups")
-TIMES = {"valid_from", "valid_to", "boosted_on", "latency_ms", "day", "prompt_tokens"}
-"""Besides times, what a prompt cost: what it quotes of other memories depends on what was stored by then."""
+TIMES = {"prior_band", "valid_from", "valid_to", "boosted_on", "latency_ms", "day", "prompt_tokens"}
+"""Besides times and what falls with them, what a prompt cost: what it quotes of other memories depends on what was
+stored by then."""
 SAID_AT = {"occurred_at", "observed_at"}
+FADING = {"salience", "usefulness_score"}
+"""What falls a little between two runs that are minutes apart; told in tenths."""
 DERIVED = {"embedding", "sketch", "signature", "summary_tsv"}
 """Long values, shown by a digest."""
 MEMORY_IDS = {
@@ -134,6 +137,8 @@ def _value(name: str, value: Any, words: Mapping[int, str]) -> Any:
         return _plain(value, words)
     if isinstance(value, bytes | memoryview):
         return bytes(value).hex()
+    if name in FADING:
+        return int(10 * value + 0.2)
     return hashlib.sha256(str(value).encode()).hexdigest()[:12] if name in DERIVED else value
 
 
