@@ -28,7 +28,7 @@ from perdure.store.memories import MemoryRow
 from perdure.store.related import nearest_live, sharing_entities
 from perdure.store.spaces import SpaceRow, SpaceState, lock_space, read_state
 from perdure.store.texts import read_live_texts
-from perdure.text import entity_key, entity_keys
+from perdure.text import entity_key, entity_keys, mask
 from perdure.types import Trust
 
 SHARING: Final = 3
@@ -170,7 +170,8 @@ class Judge:
             old_by=said_by(first.speaker, first.trust),
         )
         answer = await self.resources.models.ask("contradiction", prompt, ContradictionVerdict, ledger=self.ledger)
-        self._verdicts[candidate.id, candidate.text] = answer.value.verdict, answer.value.reason
+        reason = mask(answer.value.reason).text
+        self._verdicts[candidate.id, candidate.text] = answer.value.verdict, reason
 
     async def _near(self, tx: SpaceTransaction, state: SpaceState | None) -> set[int]:
         """The nearest live memories and those that share an entity; none without a model to judge them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import regex
@@ -49,6 +49,11 @@ _CODE_FIRST: Final = regex.compile(
 )
 WINDOW: Final = 800
 """How far behind an announcing word its secret may end, in characters."""
+UNSPACED_WINDOW: Final = 200
+"""The same behind a word of another script, in a text that may part nothing by spaces."""
+MANY: Final = 200
+CLOSE: Final = 40
+"""So many announcing words, each so many characters behind the last, are no text but a list, or an attack."""
 CODE_WINDOW: Final = 60
 """The same for a number."""
 
@@ -76,20 +81,50 @@ _WORD: Final = regex.compile(r"[\p{L}\p{M}'’-]+")
 def announced_secrets(text: str) -> Iterator[Found]:
     """What stands behind a word that announces it, and the codes that stand before theirs."""
     lowered = _lowered(text)
-    for at, word, kind in _announcements(lowered):
-        end = at + len(word)
-        if not _stands_alone(text, at, end):
+    passed = 0
+    for first, last in _stretches(text, _announcements(lowered)):
+        if last is not None:
+            yield Found(first[0] + len(first[1]), last, PASSWORD)
             continue
-        if kind == CODE:
-            yield from _code(text, end, word)
-        elif kind == RECOVERY_PHRASE:
-            if phrase := _PHRASE_VALUE.match(text, end, end + WINDOW):
-                yield found_value(phrase, kind)
-        elif match := _ANNOUNCED.match(text, end, end + WINDOW):
-            yield from _announced(text, match, word, kind)
+        at, word, kind = first
+        # What stands within a secret announces nothing.
+        if at >= passed and _stands_alone(text, at, at + len(word)):
+            for found in _announced_by(text, at + len(word), word, kind):
+                passed = found.end
+                yield found
     if any(name in lowered for name in _CODE_NAMES):
         for match in _CODE_FIRST.finditer(text):
             yield found_value(match, CODE)
+
+
+def _stretches(
+    text: str, announcements: Sequence[tuple[int, str, str]]
+) -> Iterator[tuple[tuple[int, str, str], int | None]]:
+    """The announcing words one by one; of many close together only the first, with where the last one begins.
+
+    Nobody writes so but who means no good, or lists passwords: all that stands between them counts as one secret.
+    """
+    place = 0
+    while place < len(announcements):
+        last = place + MANY
+        if last < len(announcements) and announcements[last][0] - announcements[place][0] < MANY * CLOSE:
+            while last + 1 < len(announcements) and announcements[last + 1][0] - announcements[last][0] < CLOSE:
+                last += 1
+            yield announcements[place], announcements[last][0]
+            place = last
+        yield announcements[place], None
+        place += 1
+
+
+def _announced_by(text: str, end: int, word: str, kind: str) -> Iterator[Found]:
+    """The secret that a word announces which ends at `end`, if one."""
+    if kind == CODE:
+        yield from _code(text, end, word)
+    elif kind == RECOVERY_PHRASE:
+        if phrase := _PHRASE_VALUE.match(text, end, end + WINDOW):
+            yield found_value(phrase, kind)
+    elif match := _ANNOUNCED.match(text, end, end + (WINDOW if _latin(word) else UNSPACED_WINDOW)):
+        yield from _announced(text, match, word, kind)
 
 
 def _lowered(text: str) -> str:

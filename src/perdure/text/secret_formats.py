@@ -22,7 +22,7 @@ def secrets_by_form(text: str) -> Iterator[Found]:
 
 # --- what the detector finds ------------------------------------------------------------------------------------------
 
-PIECE: Final = 32_768
+PIECE: Final = 8192
 """The detector is handed so many characters at once: some of its searches are quadratic in what they are handed."""
 MANY_JWT: Final = 64
 _JWT_BEGIN: Final = "eyJ"
@@ -144,9 +144,13 @@ _KEY_BODY: Final = regex.compile(r"(?:\s*+(?:[A-Z][A-Za-z-]{2,30}: [^\n]{1,200}+
 def _private_keys(text: str) -> Iterator[Found]:
     """Also those whose end was cut off."""
     at = 0
+    ends = _KEY_END.finditer(text)
+    end = next(ends, None)
     while begin := _KEY_BEGIN.search(text, at):
+        while end is not None and end.start() < begin.end():
+            end = next(ends, None)
         # No memory is worth what stands between; a key that ends further away than keys are long has no end.
-        end = _KEY_END.search(text, begin.end(), begin.end() + MAX_KEY_CHARS)
-        body = None if end else _KEY_BODY.match(text, begin.end(), begin.end() + MAX_KEY_CHARS)
-        at = (end or body or begin).end()
+        ended = end is not None and end.end() <= begin.end() + MAX_KEY_CHARS
+        body = None if ended else _KEY_BODY.match(text, begin.end(), begin.end() + MAX_KEY_CHARS)
+        at = (end if ended and end is not None else body or begin).end()
         yield Found(begin.start(), at, PRIVATE_KEY)

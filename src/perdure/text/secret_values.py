@@ -13,8 +13,9 @@ _ORDINARY: Final = regex.compile(
     r"|[a-z_][\w.]*[(\[].*|(?:self|this|config|settings|process|os|env|args|data|user)\.[\w.]+",
     regex.IGNORECASE,
 )
-_SYMBOL: Final = regex.compile(r"[!@#$%^&*_+=~|\\<>?]")
-_INNER_CAPITAL: Final = regex.compile(r"\p{Ll}\p{Lu}")
+_SYMBOL_OR_INNER_CAPITAL: Final = regex.compile(r"[!@#$%^&*_+=~|\\<>?]|\p{Ll}\p{Lu}")
+_DIGIT: Final = regex.compile(r"[\p{Nd}\p{No}]")
+_LETTER: Final = regex.compile(r"\p{L}")
 
 
 def is_ordinary(value: str) -> bool:
@@ -24,14 +25,14 @@ def is_ordinary(value: str) -> bool:
 
 def has_digit(text: str) -> bool:
     """Whether there is a digit in it, of any script."""
-    return any(map(str.isdigit, text))
+    return _DIGIT.search(text) is not None
 
 
 def looks_random(value: str) -> bool:
     """Whether a value is no word: digits among letters, signs among them, capitals inside, or four digits and more."""
     if len(value) < MIN_PASSWORD_CHARS or is_ordinary(value):
         return False
-    digits, letters = has_digit(value), any(map(str.isalpha, value))
+    digits, letters = has_digit(value), _LETTER.search(value) is not None
     if digits and not letters:
-        return sum(map(str.isdigit, value)) >= MIN_PASSWORD_CHARS
-    return letters and (digits or bool(_SYMBOL.search(value)) or bool(_INNER_CAPITAL.search(value)))
+        return len(_DIGIT.findall(value)) >= MIN_PASSWORD_CHARS
+    return letters and (digits or _SYMBOL_OR_INNER_CAPITAL.search(value) is not None)

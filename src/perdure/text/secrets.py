@@ -9,6 +9,7 @@ in the length of the text: what may repeat in a pattern is bounded or possessive
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -67,9 +68,15 @@ def _through_invisible(text: str) -> Iterator[Found]:
     """What is found once the signs that nobody sees are left out, at its places in the text with them."""
     if not _INVISIBLE.search(text):
         return
-    places = [place for place, sign in enumerate(text) if not _INVISIBLE.match(sign)]
-    for one in _all("".join(text[place] for place in places)):
-        yield Found(places[one.start], places[one.end - 1] + 1, one.kind)
+    gone = [match.start() for match in _INVISIBLE.finditer(text)]
+    # Before the n-th sign that is left out, n others were.
+    before = [place - number for number, place in enumerate(gone)]
+
+    def place_of(place: int) -> int:
+        return place + bisect_right(before, place)
+
+    for one in _all(_INVISIBLE.sub("", text)):
+        yield Found(place_of(one.start), place_of(one.end - 1) + 1, one.kind)
 
 
 def _apart(found: Iterable[Found], text: str) -> list[Found]:
