@@ -9,7 +9,7 @@ from checks.sql.parsing import Node, Statement, enum, strings, type_name
 
 SPACE = "space_id"
 
-GLOBAL_TABLES = frozenset({"spaces", "families", "perdure_migrations"})
+GLOBAL_TABLES = frozenset({"spaces", "families", "workers", "perdure_migrations"})
 """Small tables that belong to no space: reference tables on a cluster, outside row-level security."""
 
 QUEUE_SLOT = "slot_queue"

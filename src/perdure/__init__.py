@@ -23,6 +23,8 @@ from perdure.errors import (
     EmbeddingUnavailable,
     FamilyMismatch,
     InvalidInput,
+    ModelFailed,
+    ModelUnavailable,
     NotFound,
     PerdureError,
     ServerStartFailed,
@@ -55,10 +57,13 @@ from perdure.types import (
 )
 
 if TYPE_CHECKING:
+    from perdure.cognition import CognitionReport, Consultation, Identity
     from perdure.ingest import BatchReport, DrainReport, Receipt, ToolResult
     from perdure.memory import Memory
     from perdure.settings import Settings
     from perdure.space import Space
+    from perdure.store.workers import WorkerStatus
+    from perdure.upkeep import UpkeepReport
 
 __version__ = "0.1.0"
 
@@ -66,18 +71,25 @@ __version__ = "0.1.0"
 # package, and `perdure --help`, stay quick.
 _LAZY = {
     "BatchReport": "perdure.ingest",
+    "CognitionReport": "perdure.cognition",
+    "Consultation": "perdure.cognition",
     "DrainReport": "perdure.ingest",
+    "Identity": "perdure.cognition",
     "Memory": "perdure.memory",
     "Receipt": "perdure.ingest",
     "Settings": "perdure.settings",
     "Space": "perdure.space",
     "ToolResult": "perdure.ingest",
+    "UpkeepReport": "perdure.upkeep",
+    "WorkerStatus": "perdure.store.workers",
 }
 
 __all__ = [
     "BatchReport",
+    "CognitionReport",
     "ConfigurationError",
     "Conflict",
+    "Consultation",
     "DatabaseUnavailable",
     "DrainReport",
     "EmbeddingFailed",
@@ -90,12 +102,15 @@ __all__ = [
     "Filters",
     "GateReading",
     "Hit",
+    "Identity",
     "InvalidInput",
     "LeftOut",
     "Memory",
     "MemoryType",
     "Merged",
     "Message",
+    "ModelFailed",
+    "ModelUnavailable",
     "NotFound",
     "Nothing",
     "Outcome",
@@ -116,7 +131,9 @@ __all__ = [
     "TaskRecall",
     "ToolResult",
     "Trust",
+    "UpkeepReport",
     "WhyNot",
+    "WorkerStatus",
     "__version__",
 ]
 

@@ -18,12 +18,14 @@ from perdure.llm import Models
 from perdure.resources import Resources
 from perdure.settings import Settings, load_settings
 from perdure.space import Space
+from perdure.store.crossing import read_backlogs
 from perdure.store.database import Database, DatabaseUrls, Transaction, Urls, require_url
 from perdure.store.embedded import EmbeddedServer
 from perdure.store.families import SampleTurnShelf, StoredFamily, create_family, find_family, list_families
 from perdure.store.migrate import migrate
 from perdure.store.roles import check_serving_role
 from perdure.store.spaces import SpaceRow, create_space, find_space, list_spaces
+from perdure.store.workers import WorkerStatus, list_workers
 from perdure.worker import Worker
 
 
@@ -150,6 +152,14 @@ class Memory:
             name: 1..200 bytes. audience: who may see what is said through this handle; None is the whole space.
         """
         return Space(self, name, audience)
+
+    async def worker_status(self) -> WorkerStatus:
+        """Which workers there are, in all processes, what each of them did, and what waits over all spaces."""
+
+        async def read(tx: Transaction) -> WorkerStatus:
+            return WorkerStatus(tuple(await list_workers(tx)), tuple(await read_backlogs(tx)))
+
+        return await self.resources.database.across(read, as_worker=True)
 
     async def spaces(self) -> tuple[SpaceRow, ...]:
         """All spaces by name."""

@@ -19,7 +19,6 @@ from perdure.store.queue import backlog
 from perdure.store.spaces import SpaceRow, read_state
 from perdure.store.usage import UsageRow, read_usage, used_today
 from perdure.types import FailedOperation, SpaceStats
-from perdure.upkeep import UpkeepReport, keep_up
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -68,32 +67,6 @@ class SpaceQueue:
             if not leased or clock.monotonic() >= end:
                 return total
             await asyncio.sleep(DRAIN_POLL_S)
-
-    async def upkeep(self, *, dry_run: bool = False, timeout_s: float = 600.0) -> UpkeepReport:
-        """Takes off the decay that is due, prunes what has had its time, and clears what side tables need not keep.
-
-        A worker does this by itself; safe at any time, from any number of processes, and to be cut off.
-
-        Args:
-            dry_run: change nothing; the report says what would go, and why.
-            timeout_s: seconds after which no further step is begun.
-
-        Returns:
-            What was done or would be; memories of other audiences are counted, and not named.
-        """
-        only_look = door.require_flag(dry_run, "dry_run")
-        longest = door.require_seconds(timeout_s, "timeout_s", MAX_DRAIN_S)
-        space = await self._memory.find_space(self.name)
-        if space is None:
-            return UpkeepReport(dry_run=only_look)
-        return await keep_up(
-            self._resources,
-            space,
-            f"upkeep-{uuid.uuid4()}",
-            audience=self.audience,
-            dry_run=only_look,
-            until=self._resources.database.clock.monotonic() + longest,
-        )
 
     async def stats(self) -> SpaceStats:
         """Counts of this space: memories, what waits, what failed, its embedding family, and what models were asked."""

@@ -25,6 +25,7 @@ from perdure.errors import PerdureError
 from perdure.memory import Memory as AsyncMemory
 from perdure.space import Space as AsyncSpace
 from perdure.store.spaces import SpaceRow
+from perdure.store.workers import WorkerStatus
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -150,6 +151,13 @@ class Space:
     checkpoint = _blocking(AsyncSpace.checkpoint)
     retriage = _blocking(AsyncSpace.retriage)
     upkeep = _blocking(AsyncSpace.upkeep)
+    think = _blocking(AsyncSpace.think)
+    consult = _blocking(AsyncSpace.consult)
+    identity = _blocking(AsyncSpace.identity)
+    traits = _blocking(AsyncSpace.traits)
+    cognition_runs = _blocking(AsyncSpace.cognition_runs)
+    cognition_run = _blocking(AsyncSpace.cognition_run)
+    undo_run = _blocking(AsyncSpace.undo_run)
     stats = _blocking(AsyncSpace.stats)
     usage = _blocking(AsyncSpace.usage)
     failed = _blocking(AsyncSpace.failed)
@@ -183,6 +191,10 @@ class Memory:
     def spaces(self) -> tuple[SpaceRow, ...]:
         """All spaces by name."""
         return self._loop.run(self._inner.spaces())
+
+    def worker_status(self) -> WorkerStatus:
+        """Which workers there are, and what waits; see `perdure.Memory.worker_status`."""
+        return self._loop.run(self._inner.worker_status())
 
     def close(self) -> None:
         """Closes everything; safe to call twice. Calls that other threads are in end with a PerdureError.

@@ -1,4 +1,4 @@
-"""The heartbeat: one loop that finds spaces with due work and hands it to the rooms that do it.
+"""The heartbeat: one loop that looks for due work and hands it to the rooms that do it.
 
 It has no work of its own. State lives in the database, leases keep workers apart, and any number of workers, in any
 number of processes, may run at once.
@@ -8,43 +8,51 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
+import os
+import socket
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
+from perdure.chores import Chores
 from perdure.errors import DatabaseUnavailable, without_words
-from perdure.ingest import drain_pending_triage
 from perdure.recall import recall_for_tasks
 from perdure.resources import Resources
-from perdure.store.crossing import DueSpace, find_due_spaces
 from perdure.store.database import Transaction
-from perdure.store.spaces import SpaceRow, read_space
+from perdure.store.workers import leave, tell, tell_beat
 
-LOOK_S = 5.0
-SHARE = 64
-"""Rows kept verbatim in one space before the next one has its turn."""
-JUDGED_SHARE = 8
-"""The same where a language model judges each of them, which takes seconds."""
-PAGE = 1000
-"""Spaces that one look finds at once."""
-CUT_OFF_S = 1.0
-"""How long a cancelled drain may take to end, and to end once more."""
+LOOK_S: Final = 5.0
+"""How often a worker looks for spaces that have gone quiet, between its heartbeats."""
+CUT_OFF_S: Final = 1.0
+"""How long cancelled work may take to end, and to end once more."""
+SHARES: Final = {"drain": 0.5, "tasks": 0.55, "upkeep": 0.75, "cognition": 1.0}
+"""By which part of the interval each chore of a heartbeat has to leave off: none starves those after it."""
 
 log = logging.getLogger("perdure.worker")
 
 
+@dataclass(slots=True)
+class _Beat:
+    """What one heartbeat did."""
+
+    drained: int = 0
+    kept_up: int = 0
+    concluded: int = 0
+    trouble: str | None = None
+
+
 class Worker:
-    """Runs until `stop`; drains a space once it has been quiet for 30 s, and every space at each heartbeat."""
+    """Runs until `stop`; drains a space once it has been quiet for 30 s, and does everything at each heartbeat."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._holder = f"worker-{uuid.uuid4()}"
-        self._judged = resources.models.can("triage")
-        self._beside = max(1, resources.models.slots("triage"))
-        """Spaces drained side by side: as many as the model that judges has slots."""
         self._stopping = asyncio.Event()
+        self._chores = Chores(resources, self._holder, self._stopping.is_set)
+        self._starting = True
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -66,90 +74,105 @@ class Worker:
             self._task.cancel()
 
     async def tick(self, *, heartbeat: bool) -> int:
-        """One look: drains what is due, in fair shares. Returns the number of exchanges settled.
+        """Drains what is due, at a heartbeat in spaces where somebody talks, too. Returns how much was settled."""
+        settings, clock = self._resources.settings, self._resources.database.clock
+        quiet = None if heartbeat else timedelta(seconds=settings.idle_drain_s)
+        return await self._chores.drain(quiet=quiet, until=clock.monotonic() + settings.heartbeat_interval_s)
 
-        A space in which nothing could be done is left until the next look.
-        """
-        settled = 0
-        skipped: set[int] = set()
-        while not self._stopping.is_set():
-            due = await self._due(heartbeat=heartbeat, skipped=skipped)
-            if not due:
-                break
-            for rows in _batched(due, self._beside):
-                if self._stopping.is_set():
-                    break
-                outcomes = await asyncio.gather(*map(self._progress, rows))
-                settled += sum(filter(None, outcomes))
-                skipped.update(row.space_id for row, progress in zip(rows, outcomes, strict=True) if not progress)
-                if None in outcomes:
-                    break
-        return settled
+    async def beat(self) -> None:
+        """One whole heartbeat: drain, recall for tasks, upkeep, cognition; each leaves off in time for the next."""
+        clock = self._resources.database.clock
+        began, interval = clock.monotonic(), self._resources.settings.heartbeat_interval_s
+        beat = _Beat()
 
-    async def _progress(self, row: DueSpace) -> int | None:
-        """Drains a share of one space; what goes wrong there keeps no other space from its turn.
+        def end_of(chore: str) -> float:
+            return began + SHARES[chore] * interval
 
-        None: the database did not answer. If it is more than this space's lock, the next look says so.
-        """
+        async def drain() -> None:
+            beat.drained = await self._chores.drain(quiet=None, until=end_of("drain"))
+
+        async def tasks() -> None:
+            end = end_of("tasks")
+            await recall_for_tasks(
+                self._resources, heartbeat=True, stopping=lambda: self._stopping.is_set() or clock.monotonic() >= end
+            )
+
+        async def upkeep() -> None:
+            beat.kept_up = await self._chores.keep_up(until=end_of("upkeep"))
+
+        async def cognition() -> None:
+            beat.concluded = await self._chores.think(until=end_of("cognition"), starting=self._starting)
+            self._starting = False
+
+        for name, chore in (("drain", drain), ("tasks", tasks), ("upkeep", upkeep), ("cognition", cognition)):
+            if not self._stopping.is_set():
+                await self._tell(name)
+                beat.trouble = await self._attempt(name, chore) or beat.trouble
+        await self._tell_beat(beat)
+
+    async def _attempt(self, name: str, chore: Callable[[], Awaitable[None]]) -> str | None:
+        """Does one chore; what goes wrong in it is told, and ends neither the beat nor the heart."""
         try:
-            return await self._drain(row)
+            await chore()
         except DatabaseUnavailable as error:
-            log.warning("space %d waits for the database: %s", row.space_id, error.message)
-            return None
+            log.warning("the worker waits for the database: %s", error.message)
+            return f"{name}: {error.message}"
         except Exception as error:
-            log.error("space %d could not be drained: %s", row.space_id, without_words(error))  # noqa: TRY400
-        return 0
+            log.error("the worker's %s failed: %s", name, without_words(error))  # noqa: TRY400
+            return f"{name}: {type(error).__name__}"
+        return None
 
     async def _run(self) -> None:
         settings = self._resources.settings
         clock = self._resources.database.clock
         last_heartbeat = clock.monotonic()
+        await self._tell("waiting")
         while not self._stopping.is_set():
-            heartbeat = clock.monotonic() - last_heartbeat >= settings.heartbeat_interval_s
-            if heartbeat:
+            if clock.monotonic() - last_heartbeat >= settings.heartbeat_interval_s:
                 last_heartbeat = clock.monotonic()
-            try:
-                await self.tick(heartbeat=heartbeat)
-                await recall_for_tasks(self._resources, heartbeat=heartbeat, stopping=self._stopping.is_set)
-            except DatabaseUnavailable as error:
-                log.warning("the worker waits for the database: %s", error.message)
-            except Exception as error:
-                # One bad tick must not end the heartbeat; the next one tries again.
-                log.error("a tick of the worker failed: %s", without_words(error))  # noqa: TRY400
+                await self.beat()
+            else:
+                await self._attempt("look", self._look)
             with suppress(TimeoutError):
                 async with asyncio.timeout(
                     min(LOOK_S, settings.heartbeat_interval_s, max(settings.idle_drain_s, 0.05))
                 ):
                     await self._stopping.wait()
+        await self._leave()
 
-    async def _due(self, *, heartbeat: bool, skipped: set[int]) -> list[DueSpace]:
-        quiet = timedelta(seconds=self._resources.settings.idle_drain_s)
+    async def _look(self) -> None:
+        """Between two heartbeats: spaces that have gone quiet, and tasks that were set since."""
+        await self.tick(heartbeat=False)
+        await recall_for_tasks(self._resources, heartbeat=False, stopping=self._stopping.is_set)
 
-        async def read(tx: Transaction) -> list[DueSpace]:
-            since = None if heartbeat else tx.now - quiet
-            return await find_due_spaces(tx, quiet_since=since, skipped=skipped, limit=PAGE)
+    async def _tell(self, doing: str) -> None:
+        async def write(tx: Transaction) -> None:
+            await tell(tx, self._holder, host=socket.gethostname(), process=os.getpid(), doing=doing)
 
-        return await self._resources.database.across(read, as_worker=True)
+        await self._write(write)
 
-    async def _drain(self, due: DueSpace) -> int:
-        async def read(tx: Transaction) -> SpaceRow | None:
-            return await read_space(tx, due.space_id)
+    async def _tell_beat(self, beat: _Beat) -> None:
+        async def write(tx: Transaction) -> None:
+            await tell_beat(
+                tx,
+                self._holder,
+                drained=beat.drained,
+                kept_up=beat.kept_up,
+                concluded=beat.concluded,
+                trouble=beat.trouble,
+            )
 
-        space = await self._resources.database.across(read)
-        if space is None:
-            return 0
-        report = await drain_pending_triage(
-            self._resources,
-            space,
-            self._holder,
-            jitter=random.random(),
-            most=JUDGED_SHARE if self._judged else SHARE,
-        )
-        if report.outage:
-            log.warning("space %d waits: %s", space.id, report.outage)
-        return report.done + report.failed + report.followed_up
+        await self._write(write)
 
+    async def _leave(self) -> None:
+        async def write(tx: Transaction) -> None:
+            await leave(tx, self._holder)
 
-def _batched(rows: Sequence[DueSpace], size: int) -> Iterator[Sequence[DueSpace]]:
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
+        await self._write(write)
+
+    async def _write(self, work: Callable[[Transaction], Awaitable[None]]) -> None:
+        """What others see of this worker is no reason to stop it."""
+        try:
+            await self._resources.database.across(work, as_worker=True)
+        except DatabaseUnavailable as error:
+            log.info("the worker can't say what it does: %s", error.message)

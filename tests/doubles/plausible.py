@@ -60,10 +60,25 @@ def _bootstrap(data: Data) -> dict[str, Any]:
     return {**profile, "important_people": [], "recurring_topics": [], "traits": [], "facts": facts}
 
 
+def _consolidation(_: Data) -> dict[str, Any]:
+    return {"profile_updates": [], "trait_updates": [], "merges": []}
+
+
+def _episode(data: Data) -> dict[str, Any]:
+    return {"summary": f"That day: {data('memories')}"[:1000], "tags": []}
+
+
+def _reflection(_: Data) -> dict[str, Any]:
+    return dict.fromkeys(("patterns", "evolving_interests", "connections", "predictions"), [])
+
+
 _ANSWERS: dict[str, Callable[[Data], dict[str, Any]]] = {
     "triage": _triage,
     "distillation": _distillation,
     "bootstrap": _bootstrap,
+    "consolidation": _consolidation,
+    "episode": _episode,
+    "reflection": _reflection,
     "quality": lambda _: {"specificity": 0.5, "uniqueness": 0.5, "entities": [], "confidence": 0.9},
     "entities": lambda _: {"entities": []},
     "contradiction": lambda _: {"reason": "They are about different things.", "verdict": "COMPATIBLE"},

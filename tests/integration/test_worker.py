@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from perdure import DatabaseUnavailable, Memory, SimulatedClock
-from perdure import worker as worker_module
+from perdure import DatabaseUnavailable, Memory, SimulatedClock, chores
 from perdure.worker import Worker
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
@@ -44,7 +43,7 @@ async def block(memory: Memory, name: str) -> None:
 async def test_spaces_that_can_do_nothing_do_not_hide_the_others(
     memory: Memory, clock: SimulatedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_module, "PAGE", 3)
+    monkeypatch.setattr(chores, "PAGE", 3)
     for number in range(7):
         await block(memory, f"blocked-{number}")
     clock.advance(timedelta(seconds=1))
@@ -56,7 +55,7 @@ async def test_spaces_that_can_do_nothing_do_not_hide_the_others(
 async def test_spaces_that_talk_do_not_hide_the_quiet_ones(
     memory: Memory, clock: SimulatedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_module, "PAGE", 2)
+    monkeypatch.setattr(chores, "PAGE", 2)
     for number in range(4):
         await memory.space(f"talks-{number}").capture(user="the oldest words")
     await memory.space("quiet").capture(user="words that can be drained")
@@ -74,14 +73,14 @@ async def test_a_space_that_fails_does_not_keep_the_others_waiting(
     for name in ("bad", "good"):
         await memory.space(name).capture(user="words that can be drained")
     bad = (await memory.ensure_space("bad")).id
-    drain = worker_module.drain_pending_triage
+    drain = chores.drain_pending_triage
 
     async def broken(resources, space, *arguments, **options):
         if space.id == bad:
             raise error
         return await drain(resources, space, *arguments, **options)
 
-    monkeypatch.setattr(worker_module, "drain_pending_triage", broken)
+    monkeypatch.setattr(chores, "drain_pending_triage", broken)
     assert await Worker(memory.resources).tick(heartbeat=True) == 1
     assert len(await memory.space("good").list()) == 1
     assert "a secret" not in caplog.text
@@ -93,7 +92,7 @@ async def test_a_tick_that_fails_is_logged_without_the_row_it_quotes(
     async def broken(*_arguments, **_options):
         raise psycopg.errors.CheckViolation("Failing row contains (1, a secret).")
 
-    monkeypatch.setattr(worker_module, "find_due_spaces", broken)
+    monkeypatch.setattr(chores, "find_due_spaces", broken)
     worker = Worker(memory.resources)
     worker.start()
     await asyncio.sleep(0.1)
@@ -115,7 +114,7 @@ async def test_a_worker_that_cannot_be_cancelled_does_not_hold_up_stopping(
                 continue
         return []
 
-    monkeypatch.setattr(worker_module, "find_due_spaces", stubborn)
+    monkeypatch.setattr(chores, "find_due_spaces", stubborn)
     worker = Worker(memory.resources)
     worker.start()
     await asyncio.sleep(0.1)
@@ -124,3 +123,67 @@ async def test_a_worker_that_cannot_be_cancelled_does_not_hold_up_stopping(
     assert time.perf_counter() - start < 4
     release.set()
     await asyncio.sleep(0.05)
+
+
+async def test_a_heartbeat_drains_keeps_up_and_says_what_it_did(memory: Memory, clock: SimulatedClock) -> None:
+    space = memory.space("kept")
+    await space.save("The museum had free coffee that day.", salience=2)
+    clock.advance(timedelta(days=91))
+    await space.capture(user="words that can be drained")
+    worker = Worker(memory.resources)
+    await worker.beat()
+    assert [each.summary for each in await space.list()] == ["words that can be drained"]
+    status = await memory.worker_status()
+    (told,) = status.workers
+    assert (told.doing, told.drained, told.trouble, told.beat_at) == ("waiting", 1, None, clock.now())
+    assert told.kept_up >= 1
+    assert status.waiting == 0
+
+
+async def test_a_chore_that_fails_keeps_no_other_from_its_turn(
+    memory: Memory, clock: SimulatedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_arguments: object, **_options: object) -> list[int]:
+        raise ValueError("a secret")
+
+    space = memory.space("kept")
+    await space.save("A faint note.", salience=1)
+    clock.advance(timedelta(days=91))
+    monkeypatch.setattr(chores, "find_due_spaces", broken)
+    await Worker(memory.resources).beat()
+    assert await space.list() == ()
+    (told,) = (await memory.worker_status()).workers
+    assert told.trouble == "drain: ValueError"
+
+
+async def test_two_workers_beat_at_once_and_do_each_thing_once(memory: Memory, clock: SimulatedClock) -> None:
+    spaces = [memory.space(f"kept-{number}") for number in range(6)]
+    for space in spaces:
+        await space.save("A faint note.", salience=1)
+    clock.advance(timedelta(days=91))
+    for space in spaces:
+        await space.capture(user="words that can be drained")
+    workers = [Worker(memory.resources) for _ in range(2)]
+    await asyncio.gather(*(worker.beat() for worker in workers))
+    for space in spaces:
+        assert [each.summary for each in await space.list()] == ["words that can be drained"]
+    assert sum(told.drained for told in (await memory.worker_status()).workers) == 6
+
+
+async def test_a_worker_that_stops_in_good_order_is_listed_no_longer(memory: Memory) -> None:
+    worker = Worker(memory.resources)
+    worker.start()
+    await asyncio.sleep(0.1)
+    assert len((await memory.worker_status()).workers) == 1
+    await worker.stop()
+    assert not (await memory.worker_status()).workers
+
+
+async def test_what_waits_is_counted_over_all_spaces(memory: Memory, clock: SimulatedClock) -> None:
+    for number in range(3):
+        await memory.space(f"waits-{number}").capture(user="words that can be drained")
+        clock.advance(timedelta(minutes=1))
+    status = await memory.worker_status()
+    assert status.waiting == 3
+    assert status.oldest == clock.now() - timedelta(minutes=3)
+    assert [(each.queue, each.waiting, each.leased) for each in status.queues] == [("pending_triage", 3, 0)]

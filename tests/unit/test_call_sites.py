@@ -79,9 +79,13 @@ def test_whatever_else_is_asked_is_asked_of_the_subagent_with_a_grammar() -> Non
         )
 
 
-def test_a_grammar_is_asked_for_exactly_where_there_is_a_schema_and_no_thinking() -> None:
+def test_a_grammar_has_a_schema_and_what_the_mission_wants_as_json_without_one_is_validated() -> None:
     for site in CALL_SITES.values():
-        assert (site.mode is Mode.COMPLETE_WITH_GRAMMAR) == (site.schema is not None and not site.thinking)
+        assert site.mode is not Mode.COMPLETE_WITH_GRAMMAR or (site.schema is not None and not site.thinking)
+    validated = {
+        site.name for site in CALL_SITES.values() if site.schema and site.mode is not Mode.COMPLETE_WITH_GRAMMAR
+    }
+    assert validated == {"bootstrap", "consolidation", "episode", "reflection"}
 
 
 def test_a_turn_waits_ten_seconds_at_most_and_background_work_has_limits_too() -> None:

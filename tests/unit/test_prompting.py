@@ -16,10 +16,14 @@ from perdure.llm.schemas import answer_form
 # A prompt that changes gets a new version: what is stored says which one it was made by.
 PUBLISHED = {
     "bootstrap": (1, "1eec5f407852"),
+    "consolidation": (1, "57fddd3ca6ec"),
     "contradiction": (1, "6a387ac3bbd7"),
+    "deep_thinker": (1, "366e98081d60"),
     "distillation": (1, "ffc1db72d13a"),
     "entities": (1, "0bb7e2dbb349"),
+    "episode": (1, "90501d1cefdf"),
     "quality": (1, "38fd091924a0"),
+    "reflection": (1, "ddca0bd617d1"),
     "rerank": (1, "fe6119f84141"),
     "rewrite": (1, "4067cb58c7e0"),
     "transition": (1, "28514544ca24"),

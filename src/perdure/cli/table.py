@@ -40,7 +40,10 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "failed": Entry("perdure.cli.failed:failed", "Show, replay or drop what failed for good."),
     },
     "Running": {
-        "worker": Entry("perdure.cli.worker:worker", "Turn what is captured into memories, until it is stopped."),
+        "worker": Entry(
+            "perdure.cli.worker:worker", "Work for all spaces until it is stopped; or say what workers do."
+        ),
+        "cognition": Entry("perdure.cli.cognition:cognition", "Show, draw or take back conclusions."),
         "upkeep": Entry("perdure.cli.upkeep:upkeep", "Let memories fade, and prune what has had its time."),
         "retriage": Entry("perdure.cli.retriage:retriage", "Judge what was stored without a language model."),
     },

@@ -20,7 +20,7 @@ from perdure.ingest.asking import asked_by, left_since, left_to_models
 from perdure.ingest.bootstrap import handle_bootstrap
 from perdure.ingest.distillation import handle_archive
 from perdure.ingest.domains import DOMAINS
-from perdure.ingest.followups import handle_quality, handle_transition
+from perdure.ingest.followups import handle_entities, handle_quality, handle_transition
 from perdure.ingest.saved import check_stored
 from perdure.ingest.settling import Contended, LeaseLost, Settling, outage_of
 from perdure.ingest.triage import triage_and_save
@@ -51,6 +51,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "archive": handle_archive,
     "quality": handle_quality,
     "contradiction": check_stored,
+    "entities": handle_entities,
     "transition": handle_transition,
     "usefulness": handle_usefulness,
 }

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Final
 
 from perdure.embedding import Calibration
-from perdure.ingest.contradiction import contradiction_distance, said_by
+from perdure.ingest.contradiction import contradiction_distance, extracted_entities, said_by
 from perdure.ingest.drafts import Draft, excerpt_of, prepare
 from perdure.ingest.saving import MEMORY, masked_labels
 from perdure.ingest.work import Ready
@@ -73,6 +73,32 @@ async def handle_quality(resources: Resources, space: SpaceRow, work: QueuedWork
         if await apply_quality(tx, ids, score.specificity, score.uniqueness, score.confidence):
             for row in now:
                 await add_entities(tx, row, entities, "quality")
+        return []
+
+    return Ready(write)
+
+
+async def handle_entities(resources: Resources, space: SpaceRow, work: QueuedWork, ledger: Ledger) -> Ready:
+    """Finds whom and what a memory names, where nobody was asked when it was stored.
+
+    Raises:
+        ModelUnavailable: an outage. ModelFailed: an attempt.
+    """
+
+    async def read(tx: SpaceTransaction) -> list[MemoryRow]:
+        return await _live(tx, space, work)
+
+    rows = await resources.database.in_space(space.id, read)
+    entities = await extracted_entities(resources, _text(rows), ledger) if rows else None
+    if not entities:
+        return Ready.nothing(NOTHING_LEFT)
+
+    async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
+        now = await _live(tx, space, work)
+        if not _same(now, rows):
+            return [Nothing(NOTHING_LEFT)]
+        for row in now:
+            await add_entities(tx, row, entities, "entities")
         return []
 
     return Ready(write)

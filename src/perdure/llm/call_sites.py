@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from perdure.llm import schemas
+from perdure.llm import conclusions, schemas
 
 
 class Role(StrEnum):
@@ -67,14 +67,14 @@ _ROWS: Final = (
     CallSite("usefulness", _S, Mode.COMPLETE_WITH_GRAMMAR, 128, 10, schemas.Usefulness),
     CallSite("rewrite", _S, Mode.COMPLETE_WITH_GRAMMAR, 1024, 10, schemas.Rewrites),
     CallSite("rerank", _S, Mode.COMPLETE_WITH_GRAMMAR, 256, 10, schemas.Ranking),
-    CallSite("consolidation", _T, Mode.COMPLETE_NO_THINK, 4096, 180),
+    CallSite("consolidation", _T, Mode.COMPLETE_NO_THINK, 4096, 180, conclusions.Consolidated),
     CallSite("plan_decomposition", _T, Mode.COMPLETE_NO_THINK, 2048, 120),
     CallSite("replanning", _T, Mode.COMPLETE_NO_THINK, 2048, 120),
     CallSite("complex_plan_step", _T, Mode.COMPLETE, 8192, 300),
     CallSite("bootstrap", _T, Mode.COMPLETE, 8192, 300, schemas.BootstrapProfile),
     CallSite("transition", _T, Mode.COMPLETE, 4096, 180),
-    CallSite("episode", _T, Mode.COMPLETE_NO_THINK, 2048, 120),
-    CallSite("reflection", _T, Mode.COMPLETE, 8192, 300),
+    CallSite("episode", _T, Mode.COMPLETE_NO_THINK, 2048, 120, conclusions.EpisodeSummary),
+    CallSite("reflection", _T, Mode.COMPLETE, 8192, 300, conclusions.Reflected),
 )
 
 CALL_SITES: Final[Mapping[str, CallSite]] = MappingProxyType({site.name: site for site in _ROWS})

@@ -39,6 +39,10 @@ FEATURES: Final[Mapping[str, str]] = {
     "bootstrap": "a profile from a text",
     "transition": "transitions",
     "usefulness": "verdicts on what memories were good for",
+    "consolidation": "the identity card and traits",
+    "episode": "episodes",
+    "reflection": "reflection",
+    "consult_deep_thinker": "deep thinking",
     "rewrite": "other ways to ask in searches",
     "rerank": "the last look at the hits of searches",
 }

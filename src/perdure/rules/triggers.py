@@ -17,7 +17,8 @@ REFLECTION_THRESHOLD: Final = 50
 REFLECTION_LEAST: Final = 5
 """Memories without which there is nothing to reflect on (mission: 5)."""
 
-Trigger = Literal["asked", "volume", "ceiling"]
+Trigger = Literal["asked", "volume", "ceiling", "start", "shift"]
+"""Why a run is made; `start` with the worker, `shift` after an upheaval: both only look at who the user is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,9 @@ class Triggers:
     ceiling: timedelta = COGNITIVE_CEILING
 
 
-def run_due(*, new: int, idle: timedelta, since_last: timedelta, triggers: Triggers = Triggers()) -> Trigger | None:
+def run_due(
+    *, new: int, idle: timedelta, since_last: timedelta, triggers: Triggers = Triggers()
+) -> Literal["volume", "ceiling"] | None:
     """Why a cognitive run is due now; None if it isn't.
 
     Args:

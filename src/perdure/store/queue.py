@@ -92,7 +92,7 @@ class Queue(StrEnum):
 KINDS: Final[Mapping[Queue, tuple[str, ...]]] = {
     Queue.TRIAGE: ("conversation", "bootstrap", "calendar", "email"),
     Queue.DISTILLATION: ("archive",),
-    Queue.FOLLOWUP: ("quality", "contradiction", "transition", "usefulness"),
+    Queue.FOLLOWUP: ("quality", "contradiction", "entities", "transition", "usefulness"),
 }
 """What each queue holds. A kind says who works the row off, and what its payload is made of. In the queue of triage
 what somebody is talking about now goes first, and an imported mailbox last (`rules.order`)."""

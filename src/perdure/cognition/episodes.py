@@ -1,0 +1,157 @@
+"""Episodes: what belongs together of a day becomes one memory that tells what happened, with what it was made of."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+from perdure.cognition.conclusion import Conclusion, Thinking, Written, evidence_of, prepared, store
+from perdure.cognition.neighbours import pairs_above
+from perdure.cognition.showing import numbered, shown
+from perdure.embedding import Calibration, Matrix
+from perdure.ingest import Draft, masked_labels
+from perdure.llm import render
+from perdure.llm.conclusions import EpisodeSummary
+from perdure.resources import calibration_of
+from perdure.rules.clustering import average_link
+from perdure.store.changes import relate, supersede
+from perdure.store.cognition import Layer, read_marks
+from perdure.store.database import SpaceTransaction
+from perdure.store.memories import read_rows, read_vectors
+from perdure.store.queue import Queue, enqueue
+from perdure.store.thoughts import happened, live_of_type, set_successor
+from perdure.text import mask
+from perdure.types import MemoryType, StoredMemory, Trust
+
+EPISODES: Final[Layer] = "episodes"
+SALIENCE: Final = 8.0
+"""Of an episode (mission: 8)."""
+CAME_IN: Final = timedelta(hours=24)
+"""How far back memories came in that are looked at (mission: 24 h)."""
+HAPPENED: Final = timedelta(hours=48)
+"""How far back they happened: an old conversation that was imported today is no episode of today."""
+MISSION_DISTANCE: Final = 0.12
+"""The mission's distance between two episodes that tell the same; families have their equivalent of it."""
+COMPARED: Final = 200
+"""Live episodes that a new one is compared with, the newest."""
+TOKENS: Final = 6000
+"""Tokens of the memories of one question, by our own estimate; a cluster that is larger is told by its weightiest."""
+SAME: Final = "a newer episode tells the same"
+
+
+async def episodes(thinking: Thinking) -> AsyncIterator[Conclusion]:
+    """One conclusion per cluster of the last day that has not been told with these very members."""
+    calibration = await thinking.read(lambda tx: calibration_of(tx, thinking.resources, thinking.space))
+    if calibration is None:
+        return
+    for audience, vectors in (await thinking.read(lambda tx: _happened(tx, thinking))).items():
+        pairs = pairs_above(vectors, calibration.cluster_similarity)
+        clusters = average_link(pairs, at_least=calibration.cluster_similarity, unrelated=calibration.unrelated_mean)
+        for cluster in clusters:
+            if await thinking.read(partial(_told_already, cluster)):
+                continue
+            await thinking.renew()
+            yield await _conclude(thinking, cluster, audience, calibration)
+
+
+async def _happened(tx: SpaceTransaction, thinking: Thinking) -> dict[str | None, dict[int, Matrix]]:
+    """The vectors of the memories of the last day, by audience and id."""
+    now, family = thinking.began_at, thinking.resources.family.id
+    found = await happened(tx, since=now - CAME_IN, happened_since=now - HAPPENED)
+    return {audience: await read_vectors(tx, family, ids) for audience, ids in found.items()}
+
+
+def mark_of_cluster(ids: Sequence[int]) -> str:
+    """The mark of memories that were told of together."""
+    return hashlib.md5(",".join(map(str, sorted(ids))).encode(), usedforsecurity=False).hexdigest()
+
+
+async def _told_already(cluster: Sequence[int], tx: SpaceTransaction) -> bool:
+    marks = await read_marks(tx, EPISODES, cluster)
+    return [marks.get(each) for each in cluster] == [mark_of_cluster(cluster)] * len(cluster)
+
+
+async def _conclude(
+    thinking: Thinking, cluster: Sequence[int], audience: str | None, calibration: Calibration
+) -> Conclusion:
+    rows = await thinking.read(lambda tx: read_rows(tx, thinking.space.name, cluster))
+    members = sorted((row.memory for row in rows.values()), key=lambda memory: (memory.source_date, memory.id))
+    weightiest = shown(sorted(members, key=lambda memory: (-memory.salience, memory.id)), TOKENS)
+    told = [memory for memory in members if memory in weightiest]
+    answer = await thinking.resources.models.ask(
+        "episode", render("episode", memories=numbered(told)), EpisodeSummary, ledger=thinking.ledger
+    )
+    draft = Draft(
+        text=mask(answer.value.summary).text,
+        source="episode_synthesis",
+        trust=Trust.DERIVED,
+        source_date=members[-1].source_date,
+        memory_type=MemoryType.EPISODE,
+        salience=SALIENCE,
+        tags=masked_labels(answer.value.tags),
+        audience=audience,
+        conversation_id=_common([memory.conversation_id for memory in members]),
+        language=_common([memory.language for memory in members]),
+        evidence=evidence_of(members),
+        made_by=answer.made_by,
+    )
+    text = await prepared(thinking, draft)
+    nearest = calibration.episode_distance * thinking.resources.settings.episode_dedup_threshold / MISSION_DISTANCE
+
+    async def write(tx: SpaceTransaction, _: int) -> Written:
+        ids = [memory.id for memory in members]
+        vector = text.chunks[0].vector
+        old = await _repeated(tx, thinking, audience, members=frozenset(ids), vector=vector, nearest=nearest)
+        olds = list((await read_rows(tx, thinking.space.name, old)).values())
+        await supersede(tx, olds, None, reason=SAME, changed_by=EPISODES, at=tx.now)
+        made = await store(tx, thinking.resources, thinking.space, text)
+        await set_successor(tx, old, made[0])
+        await relate(tx, made, ids)
+        if thinking.resources.models.can("entities"):
+            origin = {"audience": audience, "speaker": None, "occurred_at": draft.source_date}
+            await enqueue(tx, Queue.FOLLOWUP, "entities", {"ids": list(made)}, **origin)  # type: ignore[arg-type]
+        return Written(made, tuple(old))
+
+    mark = mark_of_cluster([memory.id for memory in members])
+    return Conclusion(
+        EPISODES,
+        f"{len(members)} memories of a day told as one",
+        tuple(members),
+        answer.made_by,
+        {memory.id: mark for memory in members},
+        write,
+    )
+
+
+async def _repeated(
+    tx: SpaceTransaction,
+    thinking: Thinking,
+    audience: str | None,
+    *,
+    members: frozenset[int],
+    vector: Matrix | None,
+    nearest: float,
+) -> list[int]:
+    """Live episodes that the new one tells again: nearer than `nearest`, or made of nothing but its members."""
+    ids = await live_of_type(tx, MemoryType.EPISODE, audience, COMPARED)
+    vectors = await read_vectors(tx, thinking.resources.family.id, ids)
+    rows = await read_rows(tx, thinking.space.name, ids)
+    return [
+        each
+        for each in ids
+        if (vector is not None and each in vectors and 1.0 - float(vectors[each] @ vector) < nearest)
+        or _made_of(rows[each].memory) <= members
+    ]
+
+
+def _made_of(episode: StoredMemory) -> frozenset[int]:
+    """What an episode was made of; a set that is never empty."""
+    return frozenset(episode.related_ids) or frozenset({episode.id})
+
+
+def _common(values: Sequence[str | None]) -> str | None:
+    """What all of them are, if they are all the same."""
+    return values[0] if len(set(values)) == 1 else None

@@ -1,0 +1,115 @@
+"""Traits of the user: one value per category and key, with the memories it rests on; former values stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from perdure.store.database import SpaceTransaction
+
+LIST_TRAITS: Final = """
+    SELECT t.id, t.category, t.key, t.value, t.evidence_ids, t.run_id, t.began_at, t.ended_at
+    FROM traits t
+    WHERE t.space_id = %(space_id)s AND (%(former)s OR t.ended_at IS NULL)
+    ORDER BY t.category, t.folded_key, t.id
+"""
+
+END_TRAIT: Final = """
+    UPDATE traits SET ended_at = %(now)s, ended_by = %(run_id)s
+    WHERE space_id = %(space_id)s AND category = %(category)s AND folded_key = %(folded_key)s AND ended_at IS NULL
+"""
+
+INSERT_TRAIT: Final = """
+    INSERT INTO traits (space_id, category, key, folded_key, value, evidence_ids, run_id, began_at)
+    VALUES (%(space_id)s, %(category)s, %(key)s, %(folded_key)s, %(value)s, %(evidence_ids)s, %(run_id)s, %(now)s)
+"""
+
+END_OF_RUN: Final = """
+    UPDATE traits SET ended_at = %(now)s, ended_by = NULL
+    WHERE space_id = %(space_id)s AND run_id = %(run_id)s AND ended_at IS NULL
+"""
+
+# A trait that somebody has set anew since stays as it is now.
+REVIVE_OF_RUN: Final = """
+    UPDATE traits t SET ended_at = NULL, ended_by = NULL
+    WHERE t.space_id = %(space_id)s AND t.ended_by = %(run_id)s
+      AND NOT EXISTS (
+          SELECT 1 FROM traits o
+          WHERE o.space_id = %(space_id)s AND o.category = t.category AND o.folded_key = t.folded_key
+            AND o.ended_at IS NULL)
+"""
+
+# What rests on nothing any more is gone, former values and all.
+FORGET_EVIDENCE: Final = """
+    UPDATE traits
+    SET evidence_ids = ARRAY(SELECT e FROM unnest(evidence_ids) AS e WHERE e <> ALL (%(ids)s::bigint[]))
+    WHERE space_id = %(space_id)s AND evidence_ids && %(ids)s::bigint[]
+"""
+FORGET_BASELESS: Final = """
+    DELETE FROM traits WHERE space_id = %(space_id)s AND evidence_ids = '{}'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TraitRow:
+    """One trait; its category is interest, hobby, goal, worldview, style or preference. `ended_at`: None if it holds."""
+
+    id: int
+    category: str
+    key: str
+    value: str
+    evidence_ids: tuple[int, ...]
+    run_id: int
+    began_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewTrait:
+    """A trait to set; `folded_key` is its key spelled so that the same is equal."""
+
+    category: str
+    key: str
+    folded_key: str
+    value: str
+    evidence_ids: tuple[int, ...]
+
+
+async def list_traits(tx: SpaceTransaction, *, former: bool = False) -> list[TraitRow]:
+    """The traits that hold, by category and key; with `former` those that held, too."""
+    rows = await tx.fetch_all(LIST_TRAITS, {"former": former})
+    return [TraitRow(**{**row, "evidence_ids": tuple(row["evidence_ids"])}) for row in rows]
+
+
+async def set_trait(tx: SpaceTransaction, trait: NewTrait, run_id: int) -> None:
+    """Sets one trait; what it was before stays as a former value. Needs the space's lock."""
+    await end_trait(tx, trait.category, trait.folded_key, run_id)
+    await tx.execute(
+        INSERT_TRAIT,
+        {
+            "category": trait.category,
+            "key": trait.key,
+            "folded_key": trait.folded_key,
+            "value": trait.value,
+            "evidence_ids": list(trait.evidence_ids),
+            "run_id": run_id,
+        },
+    )
+
+
+async def end_trait(tx: SpaceTransaction, category: str, folded_key: str, run_id: int) -> bool:
+    """Ends one trait; False if there is none. Needs the space's lock."""
+    return await tx.execute(END_TRAIT, {"category": category, "folded_key": folded_key, "run_id": run_id}) > 0
+
+
+async def undo_traits(tx: SpaceTransaction, run_id: int) -> int:
+    """Takes back what a run did to traits; returns how many rows changed. Needs the space's lock."""
+    return await tx.execute(END_OF_RUN, {"run_id": run_id}) + await tx.execute(REVIVE_OF_RUN, {"run_id": run_id})
+
+
+async def forget_evidence(tx: SpaceTransaction, ids: Sequence[int]) -> int:
+    """Takes erased memories out of what traits rest on; returns how many traits rested on nothing else and are gone."""
+    await tx.execute(FORGET_EVIDENCE, {"ids": list(ids)})
+    return await tx.execute(FORGET_BASELESS)
