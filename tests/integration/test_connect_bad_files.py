@@ -222,6 +222,24 @@ def test_chatgpt_trees_with_rings_and_lost_parents_end(tmp_path: Path) -> None:
     assert refused == []
 
 
+@pytest.mark.parametrize("odd", [["all"], {"a": 1}, 7])
+def test_a_chatgpt_message_with_odd_values_is_left_out_and_the_others_are_read(tmp_path: Path, odd: object) -> None:
+    def node(parent: str | None, text: str, **changes: object) -> dict[str, object]:
+        content = {"content_type": "text", "parts": [text]}
+        message = {"id": text, "author": {"role": "user"}, "content": content} | changes
+        return {"parent": parent, "message": message}
+
+    nodes = {
+        "a": node(None, "one"),
+        "b": node("a", "two", recipient=odd),
+        "c": node("b", "three", author={"role": odd}),
+        "d": node("c", "four", content={"content_type": odd, "parts": odd}),
+        "e": node("d", "five"),
+    }
+    read, refused = refusals(write(tmp_path, json.dumps([{"id": "odd", "current_node": "e", "mapping": nodes}])))
+    assert (read, refused) == (["one", "five"], [])
+
+
 def test_a_locomo_session_without_a_readable_date_is_refused_and_the_others_read(tmp_path: Path) -> None:
     sample = json.loads((SAMPLES / "locomo.json").read_text("utf-8"))
     sample[0]["conversation"]["session_2_date_time"] = "31:99 xm on 8 Maybe, 2023"

@@ -186,8 +186,9 @@ async def test_small_talk_around_what_was_forgotten_is_no_trace_of_it(space: Spa
     assert "So it is a deal" in await words(space)
 
 
-async def test_a_file_of_another_name_brings_nothing_back_that_was_forgotten(space: Space) -> None:
-    message = Message("1", FLAT, "Ada", MORNING, "talk")
+@pytest.mark.parametrize("at", [MORNING, None])
+async def test_a_file_of_another_name_brings_nothing_back_that_was_forgotten(space: Space, at: datetime | None) -> None:
+    message = Message("1", FLAT, "Ada", at, "talk")
     await space.import_messages([message], source="talk.jsonl")
     await space.forget(await only(space, FLAT))
     report = await space.import_messages([message], source="copy of talk.jsonl")

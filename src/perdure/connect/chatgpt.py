@@ -115,7 +115,7 @@ def _unwanted(message: dict[str, object]) -> str | None:
     kind = content.get("content_type") if isinstance(content, dict) else None
     if isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation") is True:
         return "hidden message"
-    if _role(message) not in _SPEAKERS or message.get("recipient", "all") not in {"all", None}:
+    if _role(message) not in _SPEAKERS or message.get("recipient") not in ("all", None):
         return "system or tool message"
     if kind not in _TEXT_CONTENT:
         return "message without text"

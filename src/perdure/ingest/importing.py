@@ -133,7 +133,7 @@ async def import_batch(
         await lock_space(tx)
         again = await processed(tx, label, list(drafts), audience)
         todo = [
-            Told(draft, text, draft.source_date)
+            Told(draft, text, fresh[external_id].occurred_at)
             for (external_id, draft), text in zip(drafts.items(), texts, strict=True)
             if external_id not in again
         ]

@@ -54,13 +54,12 @@ async def _put_back(tx: SpaceTransaction, exchange: VerbatimExchange) -> None:
     first = exchange.texts[0][0].memory
     said = exchange.kind == "exchange"
     payload = _said(exchange) if said else _item(exchange)
-    series = payload.get("series")
     await enqueue(
         tx,
         Queue.TRIAGE,
         "conversation" if said else exchange.kind,
         {**payload, "operation_id": exchange.operation_id, "replaces": list(exchange.ids)},
-        conversation_id=(first.conversation_id if said else str(series or "")) or "",
+        conversation_id=(first.conversation_id if said else exchange.operation_id) or "",
         audience=first.audience,
         speaker=_user_of(exchange) if said else first.speaker,
         occurred_at=first.source_date,
@@ -90,11 +89,11 @@ def _said(exchange: VerbatimExchange) -> dict[str, object]:
 
 
 def _item(exchange: VerbatimExchange) -> dict[str, object]:
-    """A mail or an event as an import queues it; events have revisions, mails have none."""
+    """A mail or an event as an import queues it."""
     return {
         "source": exchange.kind,
         "external_id": exchange.operation_id,
-        "series": exchange.operation_id if exchange.kind == "calendar" else None,
+        "series": exchange.operation_id,
         "title": "",
         "text": "\n".join(map(_words, exchange.texts)),
         "cancelled": False,
