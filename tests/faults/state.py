@@ -46,7 +46,8 @@ MEMORY_IDS = {
 RUNNING = datetime(2026, 3, 2, 13, tzinfo=UTC)
 """The clock of every first run; those that follow are later, and what is dated by its run can't be compared closer."""
 LONGEST = timedelta(hours=3)
-HANDED_OUT = {"space_id", "queue_id"}
+HANDED_OUT = {"space_id", "queue_id", "digest"}
+"""Ids, and what is made of one: a digest of forgotten words is another in each space."""
 FIND_SPACE = "SELECT id FROM spaces WHERE name = %s"
 TABLES = """
     SELECT c.relname AS name
