@@ -354,3 +354,43 @@ async def test_nobody_hears_in_a_consultation_what_was_told_in_private(judged: S
     assert "secretly" not in chat.asked("consult_deep_thinker")[0].user
     await private.consult("Should Ada sell the boat?")
     assert "secretly" in chat.asked("consult_deep_thinker")[1].user
+
+
+async def test_what_is_forgotten_leaves_the_card_its_former_versions_and_the_traits(
+    judged: Space, chat: ChatServer
+) -> None:
+    def answer(request: Request) -> dict[str, object]:
+        updates = [
+            update("location", city, [number_of(request, city)])
+            for city in re.findall(r"lives in (\w+)", request.data("memories"))
+        ]
+        people = [update("important_people", "Tom", [number_of(request, "Tom")])] if "Tom" in request.user else []
+        traits = [trait("home", one["value"], one["rests_on"]) for one in updates]  # type: ignore[arg-type]
+        return {"profile_updates": [*updates, *people], "trait_updates": traits}
+
+    chat.answer("consolidation", answer)
+    boston = await save(judged, "Ada lives in Boston.", salience=9)
+    await judged.think()
+    await save(judged, "Tom is Ada's brother.", salience=8)
+    await judged.think()
+    await judged.forget(boston)
+    assert card((await judged.identity()).profile) == "important_people: Tom"
+    assert not await judged.traits(former=True)
+    left = [*await judged.list(superseded=True, limit=100)]
+    assert not [memory for memory in left if "Boston" in f"{memory.summary} {memory.metadata}"]
+    assert not [row for memory in left for row in await judged.history(memory.id) if "Boston" in str(row)]
+    (memory,) = await of_type(judged, "identity")
+    assert memory.summary == "important_people: Tom"
+    await judged.think()
+    assert card((await judged.identity()).profile) == "important_people: Tom"
+
+
+async def test_of_what_was_merged_only_what_is_forgotten_is_gone(judged: Space, chat: ChatServer) -> None:
+    one = await save(judged, "The rent is 900 euros.", salience=8)
+    two = await save(judged, "Ada pays 900 euros of rent since 2024.", salience=9)
+    merge = {"rests_on": [1, 2], "summary": "Since 2024 Ada pays a rent of 900 euros."}
+    chat.answer("consolidation", {"merges": [merge]})
+    await judged.think()
+    assert len(await judged.list()) == 1
+    await judged.forget(two)
+    assert [memory.id for memory in await judged.list()] == [one]

@@ -11,7 +11,7 @@ from typing import Final
 from perdure.cognition.conclusion import Conclusion, Thinking, Written, evidence_of, prepared, store
 from perdure.cognition.identity import Identity, prepare_version, read_identity, write_version
 from perdure.cognition.showing import numbered, shown
-from perdure.ingest import Draft, masked_labels
+from perdure.ingest import MERGED, Draft, masked_labels
 from perdure.llm import render
 from perdure.llm.conclusions import Consolidated, Merge
 from perdure.rules.identity import Profile, Update, card, updated
@@ -38,7 +38,6 @@ TOKENS: Final = 6000
 QUESTIONS: Final = 20
 """Questions of one run; what is left then waits for the next."""
 LEAST_MERGED: Final = 2
-MERGED: Final = "merged with others that say the same"
 _NUMBERS: Final = re.compile(r"\d+")
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from perdure.cognition.conclusion import Thinking, Written, evidence_of, prepared, store
-from perdure.ingest import Draft
+from perdure.ingest import PROFILE, Draft
 from perdure.rules.identity import Profile, as_data, card, fitting, from_data
 from perdure.store.changes import relate, supersede
 from perdure.store.database import SpaceTransaction
@@ -21,8 +21,6 @@ SALIENCE: Final = 10.0
 """Of identity (mission: 10); it never decays."""
 MOST_BYTES: Final = 1200
 """Bytes of UTF-8 of the card's text: it is one memory, however small chunks are set to be."""
-PROFILE: Final = "profile"
-"""Where in a version's metadata the card stands line by line, with the evidence of each."""
 NEWER: Final = "a newer version"
 
 

@@ -4,6 +4,7 @@ from perdure.ingest.archive import Archive, enqueue_archive, read_archive
 from perdure.ingest.asking import left_to_models
 from perdure.ingest.bootstrap import enqueue_bootstrap
 from perdure.ingest.capture import Exchange, ToolResult, enqueue_exchange, read_exchange
+from perdure.ingest.conclusions import MERGED, PROFILE
 from perdure.ingest.drafts import Draft, prepare, read_again
 from perdure.ingest.drain import DrainReport, drain_pending_triage
 from perdure.ingest.forgetting import Receipt, forget_memories
@@ -26,6 +27,8 @@ from perdure.ingest.saving import (
 from perdure.ingest.words import own_words
 
 __all__ = [
+    "MERGED",
+    "PROFILE",
     "Archive",
     "BatchReport",
     "Changes",

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import regex
 
+from perdure.ingest.conclusions import bring_back, is_card, take_out_of
 from perdure.ingest.keys import stored_postings
 from perdure.ingest.old_news import keep_trace_of
 from perdure.ingest.revisions import REVISED
@@ -55,9 +56,10 @@ class Receipt:
 async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[int], audience: str | None) -> Receipt:
     """Erases memories with their sibling chunks, postings, vectors, evidence and history. Irreversible.
 
-    With them go what was concluded from one of them (a transition), what said the same before them (an original that
-    was judged later, a duplicate, an earlier revision), and their words in queues, failures, reasons and excerpts. What
-    was said before and arrives later in the same words doesn't bring them back; told anew they are news.
+    With them go what was concluded from one of them (a transition; of the identity card the lines that rest on nothing
+    else), what said the same before them (an original that was judged later, a duplicate, an earlier revision), and
+    their words in queues, failures, reasons and excerpts. What was said before and arrives later in the same words
+    doesn't bring them back; told anew they are news.
 
     Raises:
         NotFound: one of the ids is not there for this audience; nothing is erased then.
@@ -67,27 +69,36 @@ async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[i
         await lock_space(tx)
         for memory_id in ids:
             await require_row(tx, space, memory_id, audience)
-        rows, purged = await _all_of_it(tx, space, ids)
+        rows, purged, cards = await _all_of_it(tx, space, ids)
         gone = list(rows.values())
         texts = [text for row in gone for text in await _texts(tx, row)]
         await keep_trace_of(tx, space, gone, made_of=MEMORY)
+        await bring_back(tx, space, list(rows))
+        baseless = await take_out_of(tx, cards, list(rows))
         await erase(tx, gone, [stored_postings(row) for row in gone], purged)
         await _erase_quotes(tx, texts)
-        return Receipt(tuple(sorted(each for each, row in rows.items() if row.memory.audience in {None, audience})))
+        seen = {each for each, row in rows.items() if row.memory.audience in {None, audience}}
+        return Receipt(tuple(sorted(seen.union(baseless))))
 
     return await resources.database.in_space(space.id, write, writer=True)
 
 
 async def _all_of_it(
     tx: SpaceTransaction, space: SpaceRow, ids: Sequence[int]
-) -> tuple[dict[int, MemoryRow], list[int]]:
-    """All chunks of these texts, of what was made of them and of what said the same; ids of what is only history."""
+) -> tuple[dict[int, MemoryRow], list[int], list[MemoryRow]]:
+    """All chunks of these texts, of what was made of them and of what said the same; ids of what is only history.
+
+    Versions of the identity card come by themselves, unless they were asked for: they rest on much else.
+    """
     rows: dict[int, MemoryRow] = {}
+    cards: dict[int, MemoryRow] = {}
     purged: set[int] = set()
     wanted = set(ids)
     while wanted:
         found = await read_rows(tx, space.name, await siblings(tx, sorted(wanted)))
         purged |= wanted - set(found)
+        cards.update((each, row) for each, row in found.items() if is_card(row) and each not in ids)
+        found = {each: row for each, row in found.items() if each not in cards}
         rows.update(found)
         wanted = {*await made_of(tx, list(found)), *await said_before(tx, sorted(wanted | set(found)), SAYS_THE_SAME)}
         wanted.update(
@@ -95,8 +106,8 @@ async def _all_of_it(
             for row in found.values()
             if row.memory.superseded_by is not None and row.memory.superseded_reason == RETRIAGED
         )
-        wanted -= set(rows) | purged
-    return rows, sorted(purged)
+        wanted -= {*rows, *cards, *purged}
+    return rows, sorted(purged), list(cards.values())
 
 
 async def _texts(tx: SpaceTransaction, row: MemoryRow) -> list[str]:

@@ -106,6 +106,11 @@ async def erase(
     await tx.execute(DELETE_MEMORIES, {"ids": ids})
 
 
+async def forget_former_words(tx: SpaceTransaction, ids: Sequence[int]) -> None:
+    """Removes what memories said before; what they say now stays."""
+    await tx.execute(DELETE_HISTORY, {"ids": list(ids)})
+
+
 async def clear_pointers(tx: SpaceTransaction, rows: Sequence[MemoryRow]) -> None:
     """Lets no other memory name these rows any more, so that they can go. Needs the space's lock."""
     ids = [row.memory.id for row in rows]

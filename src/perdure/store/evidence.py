@@ -43,6 +43,12 @@ MADE_OF: Final = """
     WHERE e.space_id = %(space_id)s AND e.kind = 'memory' AND e.external_id = ANY(%(named)s::text[])
 """
 
+FORGET_MADE_OF: Final = """
+    DELETE FROM memory_evidence
+    WHERE space_id = %(space_id)s AND memory_id = %(memory_id)s AND kind = 'memory'
+      AND external_id = ANY(%(named)s::text[])
+"""
+
 SAID_BEFORE: Final = """
     SELECT DISTINCT h.memory_id
     FROM memory_history h
@@ -129,6 +135,11 @@ async def made_of(tx: SpaceTransaction, ids: Sequence[int]) -> list[int]:
     """Memories that were made of some of these: they have them as evidence (kind "memory")."""
     rows = await tx.fetch_all(MADE_OF, {"named": [str(memory_id) for memory_id in ids]})
     return [row["memory_id"] for row in rows]
+
+
+async def forget_made_of(tx: SpaceTransaction, memory_id: int, ids: Sequence[int]) -> None:
+    """Lets a memory no longer rest on these, and say so."""
+    await tx.execute(FORGET_MADE_OF, {"memory_id": memory_id, "named": [str(each) for each in ids]})
 
 
 async def said_before(tx: SpaceTransaction, ids: Sequence[int], reasons: Sequence[str]) -> list[int]:

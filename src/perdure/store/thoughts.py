@@ -59,6 +59,14 @@ SET_SUCCESSOR: Final = """
 """
 
 
+REPLACED_BY: Final = """
+    SELECT m.memory_id
+    FROM memory_state m
+    JOIN memories w ON w.space_id = %(space_id)s AND w.id = m.memory_id
+    WHERE m.space_id = %(space_id)s AND m.superseded_by = ANY(%(ids)s) AND w.superseded_reason = %(reason)s
+"""
+
+
 def mark_of(words: str) -> str:
     """The mark of a memory that was used at these words; the statements above work it out themselves."""
     return hashlib.md5(words.encode(), usedforsecurity=False).hexdigest()
@@ -93,3 +101,8 @@ async def live_of_type(tx: SpaceTransaction, memory_type: str, audience: str | N
 async def set_successor(tx: SpaceTransaction, ids: Sequence[int], new_id: int) -> None:
     """Names what took the place of tombstones that were made before it."""
     await tx.execute(SET_SUCCESSOR, {"ids": list(ids), "new_id": new_id})
+
+
+async def replaced_by(tx: SpaceTransaction, ids: Sequence[int], reason: str) -> list[int]:
+    """Tombstones whose place these memories took for this very reason."""
+    return [row["memory_id"] for row in await tx.fetch_all(REPLACED_BY, {"ids": list(ids), "reason": reason})]
