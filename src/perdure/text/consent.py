@@ -11,15 +11,14 @@ from typing import Final
 
 import regex
 
+from perdure.text.consent_erasing import BEGIN as _BEGIN
+from perdure.text.consent_erasing import CUES, ERASING
+from perdure.text.consent_erasing import SOFT_END as _SOFT_END
 from perdure.text.folding import fold
 
 LOOKED_AT: Final = 2000
 """Characters at either end of a message that are looked at: a request stands before or after what it is about, and a
 novel that is pasted between holds such words without asking for anything."""
-
-# Where a clause may begin, perhaps with a word that leads to what is asked for. All patterns are in folded form.
-_BEGIN: Final = r"(?:^|[.!?;:,\n(…—–\-。！？，、]\s*)"
-_SOFT_END: Final = r"(?=\s*(?:$|[.!?;:,\n)…—–\-。！？，、]))"
 
 _ENGLISH_TALK: Final = (
     r"(?:(?:any ?(?:thing )?of )?(?:this|that|it|these|those) (?:conversation|chat|message|exchange|part|bit|one|secret"
@@ -48,7 +47,7 @@ _ENGLISH_AFTER: Final = (
     r"|as (?!(?:it|they) (?:is|are)\b)(?:i|i'm|it|it's|he|she|they|we|you|this is|that's)\b.*)\b)?"
 )
 _ENGLISH_FIRST: Final = (
-    r"(?:(?:please|pls|and|but|so|just|ok|okay|hey|also|oh|well|now|then|actually|btw|by the way|important|note"
+    r"(?:(?:please|pls|kindly|and|but|so|just|ok|okay|hey|also|oh|well|now|then|actually|btw|by the way|important|note"
     r"|one thing|assistant|bot) ?,? ?){0,3}"
 )
 
@@ -286,7 +285,9 @@ def _compiled(lines: str) -> regex.Pattern[str]:
 
 
 _LANGUAGES: Final = tuple(
-    (tuple(map(fold, _CUES[language].split("|"))), _compiled(lines)) for language, lines in _REQUESTS.items()
+    (tuple(map(fold, cues[language].split("|"))), _compiled(lines))
+    for requests, cues in ((_REQUESTS, _CUES), (ERASING, CUES))
+    for language, lines in requests.items()
 )
 
 
