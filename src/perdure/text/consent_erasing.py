@@ -20,8 +20,8 @@ ERASING: Final = {
         {BEGIN}(?:(?:please|pls|so|and|but|ok|okay|just|actually|oh),? ){{0,2}}
         (?:(?:you can|can you|could you|would you|will you) (?:please |just )?)?forget (?:all |everything |that |what )?
         (?:that )?i(?:'ve| have)? (?:ever |just |even )?(?:said|told you|mentioned|wrote)
-        (?: (?:about|regarding|concerning) [^.!?;,\n]{{1,60}}(?=\s*$))?(?: (?:that|this|it|anything|so|please|ok|okay)){{0,2}}
-        {SOFT_END}
+        (?: (?:about|regarding|concerning) [^.!?;,\n]{{1,60}}(?=\s*$))?
+        (?: (?:that|this|it|anything|so|please|ok|okay)){{0,2}}{SOFT_END}
         |{BEGIN}(?:(?:please|and|so|ok|okay),? )?(?:strike|scratch|scrub|erase|delete|remove|wipe|clear)
         \ (?:this|that|it|all of (?:this|that)|everything)(?: i (?:just )?(?:said|told you))? from (?:your|the)
         \ (?:long-term )?(?:memory|memories|records?)(?: please)?{SOFT_END}
@@ -47,7 +47,8 @@ ERASING: Final = {
         \ (?:gedachtnis|speicher){SOFT_END}
         |{BEGIN}(?:bitte )?(?:vergiss|vergessen sie)(?: bitte)? das (?:gesagte|gesprach)(?: bitte)?{SOFT_END}
         |\bnicht furs? (?:das |dein )?(?:protokoll|gedachtnis)\b
-        |\b(?:du brauchst dir|du musst dir|sie brauchen sich|sie mussen sich) (?:das|dies) nicht (?:zu )?merken{SOFT_END}
+        |\b(?:du brauchst dir|du musst dir|sie brauchen sich|sie mussen sich) (?:das|dies) nicht (?:zu )?merken
+        {SOFT_END}
         |{BEGIN}(?:bitte )?behalte? (?:das|dies|es)(?: bitte)? nicht im (?:gedachtnis|kopf){SOFT_END}
     """,
     "fr": rf"""
@@ -56,7 +57,8 @@ ERASING: Final = {
         |\bje ne veux pas que (?:tu|vous) (?:retiennes|reteniez|enregistres|enregistriez|gardes|gardiez|memorises
         |memorisiez|notes|notiez) (?:ca|cela|ceci|cette conversation){SOFT_END}
         |\b(?:je prefere|je prefererais|j'aimerais) que (?:tu|vous) (?:ne |n')(?:retiennes|reteniez|enregistres
-        |enregistriez|gardes|gardiez|memorises|memorisiez|notes|notiez) pas (?:ca|cela|ceci|cette conversation){SOFT_END}
+        |enregistriez|gardes|gardiez|memorises|memorisiez|notes|notiez) pas (?:ca|cela|ceci|cette conversation)
+        {SOFT_END}
         |{BEGIN}(?:s'il te plait,? )?(?:efface|effacez|supprime|supprimez) (?:ca|cela|ceci|tout ca|cette conversation)
         \ de (?:ta|votre|la) memoire{SOFT_END}
     """,
@@ -114,6 +116,6 @@ CUES: Final = {
     "it": "non |dimentica|cancella|elimina|rimuovi",
     "pt": "esque|apag|elimin|delet|remov|nao ",
     "ru": "забудь|не |сотри|удали|вычеркни",
-    "zh": "不|别|別|把我|从|從|当我|當我",
+    "zh": "不|别|別|把我|从|從|当我|當我|忘",
 }
 """What every such request of a language holds somewhere."""
