@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from perdure import Space, StoredMemory
+from perdure.rules.decay import PER_DAY
 from tests.doubles.chat_server import ChatServer, Request
 from tests.doubles.clock import SkippingClock
 from tests.doubles.embedder import HashedEmbedder
@@ -136,6 +137,22 @@ async def test_the_users_own_word_takes_the_place_of_the_same_in_a_mail_which_be
     assert (memory.trust, memory.tags) == ("user", ("Lisbon",))
     assert memory.salience < 8
     assert [item.kind for item in await judged.evidence(memory.id)] == ["email", "exchange"]
+
+
+async def test_what_takes_a_place_inherits_the_salience_that_decay_has_left(
+    judged: Space, chat: ChatServer, noon: SkippingClock
+) -> None:
+    chat.answer("quality", {"specificity": 0, "uniqueness": 0})
+    chat.answer("triage", {"summary": "The flight leaves at 9 from gate 3", "said_by": "assistant", "salience": 8})
+    await judged.capture(user="When do I have to be there?", assistant="The flight leaves at 9 from gate 3")
+    await judged.drain()
+    noon.advance(timedelta(days=10))
+    chat.answer("triage", {"salience": 5})
+    chat.answer("contradiction", {"verdict": "DUPLICATE"})
+    await say(judged, "From gate 3 the flight leaves at 9")
+    (memory,) = await judged.list()
+    assert memory.trust == "user"
+    assert memory.salience == pytest.approx(8 * PER_DAY**10)
 
 
 async def test_a_mail_that_says_the_same_neither_renews_nor_lifts_what_the_user_said(

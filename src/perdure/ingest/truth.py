@@ -13,6 +13,7 @@ from perdure.resources import Resources
 from perdure.rules.verdicts import DUPLICATE, Plan, Side, plan
 from perdure.store.changes import flag_conflict, merge_into, supersede
 from perdure.store.database import SpaceTransaction
+from perdure.store.decay import read_settled
 from perdure.store.memories import MemoryRow, NewText, read_evidence, read_rows
 from perdure.store.spaces import SpaceRow
 from perdure.text import fold
@@ -73,7 +74,8 @@ async def _united(tx: SpaceTransaction, text: NewText, same: Sequence[Judged]) -
     for tag in (*text.chunks[0].tags, *(tag for old in own for tag in old.tags)):
         tags.setdefault(fold(tag), tag)
     evidence = [item for old in olds for item in await read_evidence(tx, old.id)]
-    salience = max([text.chunks[0].salience, *(old.salience for old in own)])
+    theirs = await read_settled(tx, [old.id for old in own])
+    salience = max([text.chunks[0].salience, *theirs.values()])
     return NewText(
         tuple(
             replace(

@@ -6,6 +6,7 @@ is due up to `now`, with the expressions below, and moves the clock there. So ti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from math import log
 from typing import Final, LiteralString
@@ -14,6 +15,7 @@ from psycopg import sql
 
 from perdure.rules import decay
 from perdure.rules.salience import HIGHEST
+from perdure.store.database import SpaceTransaction
 from perdure.store.ranking_sql import double
 from perdure.store.statements import kept
 
@@ -38,6 +40,11 @@ SETTLED_USEFULNESS: Final = """
 """
 
 EXEMPT: Final = "(m.pinned OR m.memory_type = 'identity')"
+
+READ_SETTLED: Final = """
+    SELECT m.memory_id, {settled} AS salience FROM memory_state m
+    WHERE m.space_id = %(space_id)s AND m.memory_id = ANY(%(ids)s)
+"""
 
 LATER_OF: Final = "greatest(m.{clock}, %(now)s::timestamptz)"
 
@@ -71,7 +78,7 @@ def settled_usefulness() -> sql.Composed:
 
 @cache
 def settling(statement: LiteralString) -> sql.SQL:
-    """A statement that updates `memory_state m`, with its slots filled in.
+    """A statement over `memory_state m`, with its slots filled in.
 
     They are {settled} and {settled_usefulness}, and {decayed_at} and {regressed_at}: what the clocks are set to. A
     clock never goes back, whatever the time of a transaction: what was settled once isn't due again.
@@ -84,6 +91,12 @@ def settling(statement: LiteralString) -> sql.SQL:
             regressed_at=_later_of("regressed_at"),
         )
     )
+
+
+async def read_settled(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, float]:
+    """The salience of these memories by now, for those who carry it over to another one."""
+    rows = await tx.fetch_all(settling(READ_SETTLED), {"ids": list(ids)})
+    return {row["memory_id"]: row["salience"] for row in rows}
 
 
 def _later_of(clock: str) -> sql.Composed:
