@@ -231,7 +231,7 @@ def plot(story: Story, literal: Story, path: Path) -> None:
         (literal, "#b5473c", "no verdicts, boost=every"),
     ):
         helped.plot(ends, [told.helped(end - WINDOW, end) for end in ends], color=colour, label=label)
-    helped.set(title=f"share of injected memories that helped ({WINDOW} turns)", ylim=(0, 1))
+    helped.set(title=f"share that helped, of {WINDOW} turns", ylim=(0, 1))
     for axes in (useful, salient, helped):
         axes.axvline(story.middle, color="black", linewidth=0.6, linestyle=":")
         axes.set_xlabel("turns, ten a day")
