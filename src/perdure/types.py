@@ -227,12 +227,12 @@ class GateReading:
     Attributes:
         cosine: of the memory to the turn.
         noise: what it has to exceed, the lower, the more the message asks and the more of its words the memory shares;
-            None while nobody can tell what a cosine means, and then words and name alone decide.
+            None where no cosine decides: for small talk, and while nobody can tell what a cosine means.
         words: what of the message's words the memory has, normalised.
         share: how much of the message that is, 0..1; rare words count for more.
         name: an entity of the memory is named in the message.
         asks: False for small talk, which lets nothing pass.
-        passed: whether the memory may be injected.
+        surplus: by how much the signals exceed what is needed; one is a spread of the cosines of unrelated texts.
     """
 
     cosine: float
@@ -241,7 +241,12 @@ class GateReading:
     share: float
     name: bool
     asks: bool
-    passed: bool
+    surplus: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the memory may be injected."""
+        return self.surplus > 0
 
 
 Fate = Literal[

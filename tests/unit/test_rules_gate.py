@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.rules.gate import ASKING, NAME, NEEDED, WORDS, Bar, Candidate, cosine_needed, passes, share
+from perdure.rules.gate import ASKING, NAME, NEEDED, WORDS, Bar, Candidate, cosine_needed, share, surplus
 
 SPREAD = 0.05
 LEVEL = 0.8
@@ -22,8 +22,13 @@ def memory(above: float, words: float = 0.0, *, name: bool = False) -> Candidate
     return Candidate(LEVEL + above * SPREAD, words, name)
 
 
+def passes(candidate: Candidate, turn: Bar) -> bool:
+    return surplus(candidate, turn) > 0
+
+
 def test_small_talk_opens_the_gate_for_nothing() -> None:
     assert not passes(memory(4, 1, name=True), bar(5, telling=False))
+    assert cosine_needed(memory(4, 1, name=True), bar(5, telling=False)) is None
 
 
 @pytest.mark.parametrize(
@@ -46,7 +51,7 @@ def test_nearness_words_names_and_asking_make_up_for_each_other(
 
 
 def test_the_cosine_needed_is_where_the_gate_opens() -> None:
-    needed = cosine_needed(bar(0.5), Candidate(0.0, 0.2, name=True))
+    needed = cosine_needed(Candidate(0.0, 0.2, name=True), bar(0.5))
     assert needed == pytest.approx(LEVEL + SPREAD * (NEEDED - ASKING * 0.5 - WORDS * 0.2 - NAME))
     assert passes(Candidate(needed + 1e-6, 0.2, name=True), bar(0.5))
     assert not passes(Candidate(needed - 1e-6, 0.2, name=True), bar(0.5))
@@ -54,7 +59,7 @@ def test_the_cosine_needed_is_where_the_gate_opens() -> None:
 
 def test_while_nobody_can_tell_what_a_cosine_means_words_and_names_decide() -> None:
     nobody = bar(3, level=None)
-    assert cosine_needed(nobody, memory(9, 1)) is None
+    assert cosine_needed(memory(9, 1), nobody) is None
     assert not passes(memory(9), nobody)
     assert not passes(memory(9, 0.6), nobody)
     assert passes(memory(-9, 0.7), nobody)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from perdure.cli.call import Call, common, run_async
+from perdure.cli.evaluation_gate import gate_data, show_gate
 from perdure.cli.evaluation_view import report_data, run_progress, show, tell_refused
 from perdure.cli.printing import tell
 from perdure.clock import DatabaseClock
@@ -17,10 +20,12 @@ from perdure.errors import InvalidInput
 from perdure.rules.profiles import PROFILES
 
 if TYPE_CHECKING:
-    from perdure.evaluation import EvaluationSet, Format, Report
+    from perdure.evaluation import CachedEmbedder, EvaluationSet, Format, GateReport, LabelledTurn, Report
+    from perdure.memory import Memory
     from perdure.rules.ranking import RankingProfile
     from perdure.settings import Settings
 
+T = TypeVar("T")
 KNOWN_SETS: Final = ("locomo", "longmemeval", "madial", "xquad")
 
 
@@ -51,6 +56,7 @@ class EvaluationInterrupted(KeyboardInterrupt):
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only N questions, spread over the set.")
 @click.option("--part", type=click.Choice(("even", "odd")), help="Only every other conversation, counted from 0.")
 @click.option("--language", metavar="CODE", help="Only one language of XQuAD: en, zh and so on.")
+@click.option("--gate", is_flag=True, help="Measure the relevance gate: what a recall keeps back, and what that costs.")
 @common
 def evaluate(
     call: Call,
@@ -62,6 +68,7 @@ def evaluate(
     sample: int | None,
     part: str | None,
     language: str | None,
+    gate: bool,
 ) -> None:
     """Measure retrieval on LoCoMo, LongMemEval, MADial-Bench, XQuAD, or a FILE of JSON lines.
 
@@ -71,7 +78,7 @@ def evaluate(
     is used. With --space only the conversation of that name is measured. Interrupt it whenever you like: the same
     command goes on where it stopped. docs/evaluation.md explains the figures.
     """
-    from perdure.evaluation import Choice, read_set  # noqa: PLC0415 - loads the readers and numpy
+    from perdure.evaluation import Choice, read_set, read_turns  # noqa: PLC0415 - loads the readers and numpy
     from perdure.settings import load_settings  # noqa: PLC0415
 
     settings = load_settings()
@@ -79,13 +86,24 @@ def evaluate(
     path, kind = _source(what, data)
     only = _language(language, kind) or (call.space_name if call.space_given else None)
     choice = Choice(sample, part, only)  # type: ignore[arg-type]
+    places = _places(call, cache, settings)
+    if gate:
+        chosen, turns = read_turns(path, kind, choice)
+        found = _finished(_measure_gate(settings, places, chosen, turns, ranking))
+        tell_refused(chosen.skipped)
+        call.answer(gate_data(found), lambda screen: show_gate(screen, found, chosen))
+        return
     chosen = read_set(path, kind, choice)
-    try:
-        report = run_async(_measure(settings, _places(call, cache, settings), chosen, ranking))
-    except KeyboardInterrupt:
-        raise EvaluationInterrupted from None
+    report = _finished(_measure(settings, places, chosen, ranking))
     tell_refused(chosen.skipped)
     call.answer(report_data(report, chosen.skipped), lambda screen: show(screen, report, chosen))
+
+
+def _finished(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        return run_async(work)
+    except KeyboardInterrupt:
+        raise EvaluationInterrupted from None
 
 
 def _profile(name: str) -> RankingProfile:
@@ -130,8 +148,31 @@ def _places(call: Call, cache: Path | None, settings: Settings) -> Places:
 
 
 async def _measure(settings: Settings, places: Places, chosen: EvaluationSet, profile: RankingProfile) -> Report:
-    from perdure.evaluation import CachedEmbedder  # noqa: PLC0415
     from perdure.evaluation import evaluate as measure  # noqa: PLC0415
+
+    async with _opened(settings, places, profile) as (memory, embedder):
+        with run_progress(chosen.messages, len(chosen.questions)) as watcher:
+            return await measure(
+                memory, embedder, chosen, profile, unfinished=places.cache / "unfinished", watcher=watcher
+            )
+
+
+async def _measure_gate(
+    settings: Settings, places: Places, chosen: EvaluationSet, turns: Sequence[LabelledTurn], profile: RankingProfile
+) -> GateReport:
+    from perdure.evaluation import evaluate_gate  # noqa: PLC0415
+
+    async with _opened(settings, places, profile) as (memory, _):
+        with run_progress(chosen.messages, len(turns)) as watcher:
+            return await evaluate_gate(memory, chosen, turns, watcher)
+
+
+@asynccontextmanager
+async def _opened(
+    settings: Settings, places: Places, profile: RankingProfile
+) -> AsyncIterator[tuple[Memory, CachedEmbedder]]:
+    """A memory of the evaluation's own, with an embedder that embeds no text twice."""
+    from perdure.evaluation import CachedEmbedder  # noqa: PLC0415
     from perdure.llm import Models  # noqa: PLC0415
     from perdure.memory import Memory, configured_embedder  # noqa: PLC0415
 
@@ -142,6 +183,7 @@ async def _measure(settings: Settings, places: Places, chosen: EvaluationSet, pr
             "database_url": None,
             "database_worker_url": None,
             "database_owner_url": None,
+            "ranking_profile": profile.name,
         }
     )
     clock = DatabaseClock()
@@ -151,9 +193,6 @@ async def _measure(settings: Settings, places: Places, chosen: EvaluationSet, pr
         async with Memory(
             own, embedder=embedder, models=Models.none(), worker=False, clock=clock, progress=tell
         ) as memory:
-            with run_progress(chosen) as watcher:
-                return await measure(
-                    memory, embedder, chosen, profile, unfinished=places.cache / "unfinished", watcher=watcher
-                )
+            yield memory, embedder
     finally:
         await embedder.close()

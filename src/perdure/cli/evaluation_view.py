@@ -57,10 +57,10 @@ class _Lines:
 
 
 @contextmanager
-def run_progress(chosen: EvaluationSet) -> Iterator[Watcher]:
-    """Progress through a set: bars on a terminal, lines anywhere else."""
+def run_progress(to_import: int, to_ask: int) -> Iterator[Watcher]:
+    """Progress through so many messages and questions: bars on a terminal, lines anywhere else."""
     if not sys.stderr.isatty():
-        yield _Lines(chosen.messages, len(chosen.questions))
+        yield _Lines(to_import, to_ask)
         return
     from rich.console import Console  # noqa: PLC0415 - not needed without a terminal
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
@@ -72,8 +72,8 @@ def run_progress(chosen: EvaluationSet) -> Iterator[Watcher]:
         TimeRemainingColumn(elapsed_when_finished=True),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300) as bar:
-        messages = bar.add_task("messages in", total=chosen.messages)
-        questions = bar.add_task("questions asked", total=len(chosen.questions))
+        messages = bar.add_task("messages in", total=to_import)
+        questions = bar.add_task("questions asked", total=to_ask)
 
         class Bars:
             def imported(self, count: int) -> None:

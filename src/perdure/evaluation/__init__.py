@@ -2,6 +2,7 @@
 
 from perdure.evaluation.cache import CachedEmbedder
 from perdure.evaluation.formats import Format, find_file, set_format
+from perdure.evaluation.gate import GateReport, LabelledTurn, evaluate_gate, read_turns
 from perdure.evaluation.identity import schema
 from perdure.evaluation.report import BASELINES, Figures, Part, Report
 from perdure.evaluation.run import Watcher, evaluate
@@ -14,13 +15,17 @@ __all__ = [
     "EvaluationSet",
     "Figures",
     "Format",
+    "GateReport",
+    "LabelledTurn",
     "Part",
     "Report",
     "Skipped",
     "Watcher",
     "evaluate",
+    "evaluate_gate",
     "find_file",
     "read_set",
+    "read_turns",
     "schema",
     "set_format",
 ]

@@ -5,12 +5,14 @@ from perdure.recall.prefetch import Turn, prefetch, read_history
 from perdure.recall.retrieval import require_profile
 from perdure.recall.search import Sought, search
 from perdure.recall.task import recall_for_tasks, task_recall
+from perdure.recall.weighing import Weighed, weigh
 from perdure.recall.why_not import Asked, why_not
 
 __all__ = [
     "Asked",
     "Sought",
     "Turn",
+    "Weighed",
     "give_feedback",
     "prefetch",
     "read_feedback",
@@ -19,5 +21,6 @@ __all__ = [
     "require_profile",
     "search",
     "task_recall",
+    "weigh",
     "why_not",
 ]

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from perdure.resources import Resources, unrelated_of
-from perdure.rules.gate import NEEDED, Bar, Candidate, cosine_needed, passes, share
+from perdure.rules.gate import NEEDED, Bar, Candidate, cosine_needed, share, surplus
 from perdure.store.database import SpaceTransaction
 from perdure.store.ranking import RankedRow
 from perdure.store.spaces import SpaceRow
-from perdure.text import is_elliptic, says_something
+from perdure.text import is_elliptic, is_question, says_something
 from perdure.types import GateReading
 
 
@@ -32,15 +32,18 @@ async def bar_of(
     """What a turn asks of a memory. `vectors` are those of its trajectory and, last, of the message alone."""
     unrelated = await unrelated_of(tx, resources, space)
     telling = tells(message)
-    # A follow-up such as "And when is it?" asks only together with what was said before.
-    asking_for = vectors[0] if history and is_elliptic(message) else vectors[-1]
-    place = resources.noise.of(vectors[0], asking_for)
+    place = resources.noise.of(vectors[0], vectors[-1])
     if unrelated is None:
         return Bar(telling, None)
     spread = unrelated.query_spread
     if place is None:
         return Bar(telling, unrelated.noise - NEEDED * spread, spread=spread)
-    return Bar(telling, max(place.level, unrelated.query_mean), place.asking, spread)
+    asking = place.asking
+    if history and (is_elliptic(message) or is_question(message)):
+        # A follow-up such as "And when is it?" asks only together with what was said before.
+        together = resources.noise.of(vectors[0], vectors[0])
+        asking = max(asking, together.asking if together else asking)
+    return Bar(telling, max(place.level, unrelated.query_mean), asking, spread)
 
 
 def read_gate(
@@ -51,10 +54,10 @@ def read_gate(
     candidate = Candidate(row.similarity, words, row.entity_match)
     return GateReading(
         cosine=row.similarity,
-        noise=cosine_needed(bar, candidate),
+        noise=cosine_needed(candidate, bar),
         words=row.matched_terms,
         share=words,
         name=row.entity_match,
         asks=bar.telling,
-        passed=passes(candidate, bar),
+        surplus=surplus(candidate, bar),
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, inf
 from typing import Final
 
 from perdure.rules.lexical import idf
@@ -55,20 +55,21 @@ class Candidate:
     name: bool
 
 
-def cosine_needed(bar: Bar, candidate: Candidate) -> float | None:
-    """The cosine that a memory with these words has to exceed; None where nobody can tell."""
-    if bar.level is None:
-        return None
-    asked = NEEDED - ASKING * bar.asking / bar.spread - _shared(candidate)
-    return bar.level + bar.spread * asked
-
-
-def passes(candidate: Candidate, bar: Bar) -> bool:
-    """Whether the memory may be injected."""
+def surplus(candidate: Candidate, bar: Bar) -> float:
+    """By how much the signals exceed what is needed: above 0 the memory may be injected."""
     if not bar.telling:
-        return False
-    needed = cosine_needed(bar, candidate)
-    return _shared(candidate) > NEEDED if needed is None else candidate.similarity > needed
+        return -inf
+    shared = WORDS * candidate.words + NAME * candidate.name
+    if bar.level is None:
+        return shared - NEEDED
+    return (candidate.similarity - bar.level + ASKING * bar.asking) / bar.spread + shared - NEEDED
+
+
+def cosine_needed(candidate: Candidate, bar: Bar) -> float | None:
+    """The cosine that a memory with these words has to exceed; None where no cosine decides."""
+    if bar.level is None or not bar.telling:
+        return None
+    return candidate.similarity - bar.spread * surplus(candidate, bar)
 
 
 def share(matched: Iterable[str], terms: Iterable[str], frequencies: Mapping[str, int], memories: int) -> float:
@@ -82,7 +83,3 @@ def share(matched: Iterable[str], terms: Iterable[str], frequencies: Mapping[str
     weights = {term: idf(frequencies.get(term, 0), memories) for term in terms}
     total = fsum(weights.values())
     return fsum(weights[term] for term in set(matched) if term in weights) / total if total else 0.0
-
-
-def _shared(candidate: Candidate) -> float:
-    return WORDS * candidate.words + NAME * candidate.name
