@@ -130,8 +130,14 @@ async def searched_by_index(place: Place) -> object:
 
 
 async def hopped(place: Place) -> object:
-    """The question names nobody; what leads on is a name that hit and canary share."""
-    return await place.here.search("wrote about the rent", limit=1, plain=True, **place.filters)
+    """What the question finds doesn't speak of rent; Rosa's name leads on to it, and to the canary."""
+    for number in range(40):
+        note = f"Note {number}: where work stands on item {number} of my list"
+        await place.here.save(note, salience=6, **place.axis.fits)
+    await place.here.save("The sister of my friend is called Rosa", entities=["Rosa"], **place.axis.fits)
+    found = await place.here.search("Where does the sister of my friend work?", plain=True, **place.filters)
+    assert ALLOWED in [hit.memory.summary for hit in found.hits if hit.led_by]
+    return found
 
 
 async def searched_the_past(place: Place) -> object:

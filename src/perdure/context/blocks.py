@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from perdure.rules.fencing import Fenced, render_block
+from perdure.rules.fencing import CLOSING, NOTE, OPENING, Fenced, render_block, render_memory
 from perdure.rules.tokens import estimated_tokens
 from perdure.text import truncate_chars
 from perdure.types import Hit, PendingItem, Trust
@@ -28,9 +28,14 @@ def render_tail(lines: Sequence[Line], time_zone: str) -> str:
     return render_block(_fenced(line, zone) for line in lines)
 
 
-def tail_tokens(lines: Sequence[Line], time_zone: str) -> int:
-    """What `render_tail` costs in a prompt, by `estimated_tokens`."""
-    return estimated_tokens(render_tail(lines, time_zone))
+def frame_tokens() -> int:
+    """What a tail costs in a prompt besides its lines."""
+    return estimated_tokens("\n".join([OPENING, NOTE, CLOSING]))
+
+
+def line_tokens(line: Line, time_zone: str) -> int:
+    """What one line of the tail costs in a prompt, by `estimated_tokens`."""
+    return estimated_tokens(render_memory(_fenced(line, ZoneInfo(time_zone))) + "\n")
 
 
 def _fenced(line: Line, zone: ZoneInfo) -> Fenced:

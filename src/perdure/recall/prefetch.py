@@ -88,7 +88,8 @@ async def prefetch(resources: Resources, find_turn: FindTurn, message: str, *, d
         lap("embedding", since)
         part, since = "database", clock.monotonic()
         remaining = deadline_s - (clock.monotonic() - start)
-        selection = await look_up(resources, space, turn, vectors, timeout_s=max(remaining, 0.001))
+        gated = resources.settings.relevance_gate
+        selection = await look_up(resources, space, turn, vectors, gated=gated, timeout_s=max(remaining, 0.001))
         lap("database", since)
         return space.time_zone, selection
 
@@ -110,14 +111,13 @@ async def prefetch(resources: Resources, find_turn: FindTurn, message: str, *, d
 
 
 async def look_up(
-    resources: Resources, space: SpaceRow, turn: Turn, vectors: np.ndarray, *, timeout_s: float
+    resources: Resources, space: SpaceRow, turn: Turn, vectors: np.ndarray, *, gated: bool, timeout_s: float
 ) -> Selection:
     """What a turn gets from the database, in one transaction. Raises DatabaseUnavailable, FamilyMismatch.
 
     `vectors` are those of the turn's trajectory and, last, of its message alone; one where both are the same.
     """
     asked = question(turn.message, vectors[0])
-    settings = resources.settings
 
     async def read(tx: SpaceTransaction) -> Selection:
         resources.require_family(space, await read_state(tx))
@@ -141,7 +141,7 @@ async def look_up(
             profile=configured_profile(resources),
         )
         passing = hits
-        if settings.relevance_gate:
+        if gated:
             bar = await bar_of(tx, resources, space, message=turn.message, history=turn.history, vectors=vectors)
             frequencies, memories = ranked.document_frequencies, ranked.memories
             readings = [read_gate(bar, row, asked.terms, frequencies, memories) for row in ranked.rows]
@@ -150,7 +150,7 @@ async def look_up(
             hits,
             {hit.memory.id for hit in passing},
             await without_held(tx, waiting, [hit.memory.id for hit in hits]) if waiting else [],
-            Budget(settings.recall_token_budget, space.time_zone),
+            Budget(resources.settings.recall_token_budget, space.time_zone),
             limit=turn.limit,
             beside=await _comparing(tx, resources, space, [hit.memory for hit in passing]),
         )

@@ -6,17 +6,18 @@ Decides and asks nobody; what it needs to know of vectors comes in as an argumen
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perdure.context import Line, tail_tokens
+from perdure.context import Line, frame_tokens, line_tokens
 from perdure.embedding import Calibration
 from perdure.recall.gathering import standing
 from perdure.recall.saying import said
-from perdure.rules.alike import Verdict, compared
+from perdure.rules.alike import NEAR, Said, Verdict, compared
 from perdure.rules.distinct import Comparing, distinct
 from perdure.types import Hit, LeftOut, PendingItem, StoredMemory
 
@@ -29,23 +30,20 @@ PER_PLACE: Final = 4
 
 @dataclass(slots=True)
 class Budget:
-    """What may be said in the prompt: the lines that were taken, and whether one more fits."""
+    """What the tail of the prompt may cost in tokens, None for any, and what it costs already."""
 
     tokens: int | None
     time_zone: str
-    lines: list[Line] = field(default_factory=list)
+    spent: int = 0
 
     def take(self, line: Line) -> int | None:
         """Takes a line that fits, whole; otherwise says how many tokens it would have cost."""
-        cost = tail_tokens([*self.lines, line], self.time_zone)
-        if self.tokens is not None and cost > self.tokens:
-            return cost - self.spent
-        self.lines.append(line)
+        cost = line_tokens(line, self.time_zone)
+        frame = 0 if self.spent else frame_tokens()
+        if self.tokens is not None and self.spent + frame + cost > self.tokens:
+            return cost
+        self.spent += frame + cost
         return None
-
-    @property
-    def spent(self) -> int:
-        return tail_tokens(self.lines, self.time_zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +69,17 @@ def comparing(
     """Compares memories by what they say, where they have a vector; None where nobody knows what a cosine means."""
     if calibration is None:
         return None
-    says = {memory.id: said(memory) for memory in memories if memory.id in vectors}
+    of = {memory.id: memory for memory in memories if memory.id in vectors}
+
+    @cache
+    def says(memory_id: int) -> Said:
+        return said(of[memory_id])
 
     def beside(later: int, earlier: int) -> Verdict:
-        if later not in says or earlier not in says:
+        if later not in of or earlier not in of:
             return Verdict.OTHER
-        cosine = float(vectors[later] @ vectors[earlier])
-        return compared(says[later], says[earlier], calibration.calibrated_similarity(cosine))
+        similarity = calibration.calibrated_similarity(float(vectors[later] @ vectors[earlier]))
+        return compared(says(later), says(earlier), similarity) if similarity >= NEAR else Verdict.OTHER
 
     return beside
 
@@ -98,30 +100,34 @@ def select(
     """
     order = distinct([standing(hit.memory) for hit in hits], beside)
     of = {hit.memory.id: hit for hit in hits}
-    left_out: list[LeftOut] = []
+    left_out: dict[int, LeftOut] = {}
     taken: set[int] = set()
     places = limit
     for memory_id in order.kept:
         if places == 0:
             break
-        if memory_id in passing and (cost := budget.take(of[memory_id])) is not None:
-            left_out.append(LeftOut(memory_id, "over_budget", tokens=cost))
-            continue
-        places -= 1
-        taken |= {memory_id} & set(passing)
-    for memory_id in order.waiting:
         if memory_id not in passing:
-            continue
-        if len(taken) < limit and budget.take(of[memory_id]) is None:
+            places -= 1
+        elif (cost := budget.take(of[memory_id])) is None:
+            places -= 1
             taken.add(memory_id)
         else:
-            left_out.append(LeftOut(memory_id, "alike", beside=order.repeats[memory_id]))
-    left_out += [
-        LeftOut(memory_id, "repeated", beside=twin)
-        for memory_id, twin in order.repeats.items()
-        if memory_id in passing and twin in taken and memory_id not in order.waiting
-    ]
+            left_out[memory_id] = LeftOut(memory_id, "over_budget", tokens=cost)
+    told = set(taken)
+    for memory_id, twin in order.repeats.items():
+        waits = memory_id in order.waiting
+        # What repeats something too dear may say it in fewer words.
+        if memory_id not in passing or not (waits or twin in told or twin in left_out):
+            continue
+        if twin in told and not waits:
+            left_out[memory_id] = LeftOut(memory_id, "repeated", beside=twin)
+        elif len(taken) == limit:
+            left_out[memory_id] = LeftOut(memory_id, "alike", beside=twin)
+        elif (cost := budget.take(of[memory_id])) is None:
+            taken.add(memory_id)
+            told |= {memory_id, twin}
+        else:
+            left_out[memory_id] = LeftOut(memory_id, "over_budget", tokens=cost)
     shown = [hit for hit in hits if hit.memory.id in taken]
-    budget.lines = [*shown]
     waiting = tuple(item for item in pending if budget.take(item) is None)
-    return Selection(tuple(shown), waiting, tuple(left_out), budget.spent)
+    return Selection(tuple(shown), waiting, tuple(left_out.values()), budget.spent)

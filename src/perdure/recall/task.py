@@ -70,10 +70,13 @@ async def _recall_in(resources: Resources, space_id: int, recalled_by: datetime 
 
 
 async def _recall_for(resources: Resources, space: SpaceRow, task: CurrentTask) -> bool:
-    """Recalls, and counts the retrieval, at most once a day for each memory."""
+    """Recalls, and counts the retrieval, at most once a day for each memory.
+
+    Without the gate: it keeps small talk from bringing anything, and whoever sets a task wants what is known of it.
+    """
     turn = Turn(task.task, (), task.seen_by, TASK_LIMIT, Filters())
     vectors = await resources.embedder.embed([task.task], "query")
-    found = await look_up(resources, space, turn, vectors, timeout_s=DEADLINE_S)
+    found = await look_up(resources, space, turn, vectors, gated=False, timeout_s=DEADLINE_S)
     memories = [hit.memory for hit in found.hits]
 
     async def write(tx: SpaceTransaction) -> bool:

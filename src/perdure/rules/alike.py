@@ -27,6 +27,12 @@ PERHAPS: Final = 0.79
 """The same of what may be the same, a cosine of 0.965: from here to `SAME` there are as many different facts as
 paraphrases."""
 
+NEAR: Final = min(SAME_WORDS, PERHAPS)
+"""Below it whatever two memories say is not looked at."""
+
+COMPARED: Final = 64
+"""Words of each text that are put side by side; what longer texts begin with alike counts as the same sentence."""
+
 
 class Verdict(Enum):
     """What a memory is beside one that stands before it."""
@@ -61,7 +67,7 @@ class Said:
 
 def compared(later: Said, earlier: Said, similarity: float) -> Verdict:
     """What `later` is beside `earlier`; `similarity` is calibrated: 0 for unrelated texts, 1 for identical ones."""
-    if similarity < min(SAME_WORDS, PERHAPS) or _differ(later, earlier):
+    if similarity < NEAR or _differ(later, earlier):
         return Verdict.OTHER
     if later.words == earlier.words:
         return Verdict.SAME
@@ -92,7 +98,7 @@ def _in_another_order(one: Sequence[str], other: Sequence[str]) -> bool:
 
 def _replaced(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether they are the same sentence with something else at the same places."""
-    changes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    changes = SequenceMatcher(None, one[:COMPARED], other[:COMPARED], autojunk=False).get_opcodes()
     return all(change in {"equal", "replace"} for change, *_ in changes)
 
 
