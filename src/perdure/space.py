@@ -286,6 +286,7 @@ class Space(SpaceIntake):
         exact: bool = False,
         plain: bool = False,
         as_of: datetime | str | None = None,
+        asked_at: datetime | str | None = None,
         deadline_s: float | None = None,
         **filters: Unpack[FilterArguments],
     ) -> SearchResult:
@@ -301,6 +302,7 @@ class Space(SpaceIntake):
             profile: `default` or `seed`. exact: scan every memory instead of using indexes (the oracle).
             plain: ask no language model.
             as_of: answer with what was live at this time; a bare date is the end of that day in the space's zone.
+            asked_at: what "yesterday" and "last month" in the query are counted from; as_of if given, else now.
             deadline_s: seconds for everything, above 0 up to 300 (setting `search_deadline_s`).
 
         Returns:
@@ -328,9 +330,12 @@ class Space(SpaceIntake):
         zone = space.time_zone if space else "UTC"
         wanted = door.require_filters(zone, **filters)
         then = door.optional_as_of(as_of, zone)
+        asked = door.optional_time(asked_at, "asked_at", zone)
         if space is None:
             return SearchResult(text, (), (), {}, "exact", (text,), as_of=then)
-        sought = recall.Sought(self.audience, wanted, most, ranking, exact=every, plain=alone, as_of=then)
+        sought = recall.Sought(
+            self.audience, wanted, most, ranking, exact=every, plain=alone, as_of=then, asked_at=asked
+        )
         return await recall.search(self._resources, space, text, sought, deadline_s=seconds)
 
     async def why_not(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.rules.lexical import Bm25, attainable, idf, score, term_weight
+from perdure.rules.lexical import Bm25, attainable, idf, rarities, reachable, score, term_weight
 
 COUNTS = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 50), max_size=4)
 
@@ -53,3 +53,26 @@ def test_the_attainable_share_lies_between_nothing_and_all(
 
 def test_a_query_of_no_terms_attains_nothing() -> None:
     assert attainable(0.0, {}) == 0.0
+
+
+DATES_TWICE = Bm25(dates=2.0)
+
+
+def test_a_date_counts_as_often_as_the_profile_says_and_only_if_some_memory_has_it() -> None:
+    found = rarities(["ferry", "@m5", "@m5d8"], {"ferry": 3, "@m5": 3}, 10, DATES_TWICE)
+    assert found["@m5"] == pytest.approx(2 * found["ferry"])
+    assert found["@m5d8"] == 0.0
+    assert rarities(["ferry", "zebra"], {"ferry": 3}, 10)["zebra"] > rarities(["ferry"], {"ferry": 3}, 10)["ferry"]
+
+
+def test_of_many_days_a_memory_can_have_one() -> None:
+    week = {f"@m5d{day}": 2.0 + day for day in range(6, 13)}
+    assert reachable({"ferry": 1.0, "@y2024": 0.5, "@y2023": 0.25, "@m5": 0.75, **week}) == pytest.approx(
+        1.0 + 0.5 + 0.75 + 14.0
+    )
+    assert attainable(1.0, {"@m5d6": 1.0, "@m5d7": 1.0}, Bm25(k1=1.0)) == 0.5
+
+
+def test_without_dates_everything_is_reachable_together() -> None:
+    assert reachable({"ferry": 1.0, "noon": 2.0}) == 3.0
+    assert reachable({}) == 0.0

@@ -58,4 +58,4 @@ def run_key(set_name: str, profile: RankingProfile, resources: Resources) -> str
 
 def question_key(space: str, question: Question) -> str:
     """A question about a space, as `space_name` names it."""
-    return key_of(space, question.text, *question.evidence, "", *question.evidence_sessions)
+    return key_of(space, question.text, str(question.time), *question.evidence, "", *question.evidence_sessions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -29,7 +30,9 @@ class EvaluatedSpace(Protocol):
     """What a measurement needs of a `Space`."""
 
     async def import_messages(self, messages: Sequence[Message], *, source: str) -> BatchReport: ...
-    async def search(self, query: str, *, limit: int, profile: str, plain: bool) -> SearchResult: ...
+    async def search(
+        self, query: str, *, limit: int, profile: str, plain: bool, asked_at: datetime | None
+    ) -> SearchResult: ...
 
 
 class EvaluatedMemory(Protocol):
@@ -121,6 +124,8 @@ class _Asking:
     ) -> None:
         self._space, self._survey, self._embedder, self._profile = space, survey, embedder, profile
         self._baselines = Baselines(survey.memories)
+        # A question without a time is asked right after the conversation, whatever the day of the measurement.
+        self._last_said = max(message.occurred_at for message in messages if message.occurred_at is not None)
         names = dict.fromkeys(message.conversation_id for message in messages if message.conversation_id is not None)
         self._sessions = {name: number for number, name in enumerate(names)}
         # An exact duplicate is stored once: then one root stands for turns of several sessions.
@@ -153,7 +158,13 @@ class _Asking:
 
         Raises EmbeddingUnavailable when there was no vector to search with, InvalidInput for a question without words.
         """
-        found = await self._space.search(question.text, limit=DEPTH, profile=self._profile.name, plain=True)
+        found = await self._space.search(
+            question.text,
+            limit=DEPTH,
+            profile=self._profile.name,
+            plain=True,
+            asked_at=question.time or self._last_said,
+        )
         if found.degraded:
             hint = "Run the same command again: it goes on with this question."
             raise EmbeddingUnavailable(f"A question could not be embedded: {found.degraded[0]}", hint=hint)

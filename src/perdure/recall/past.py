@@ -16,7 +16,7 @@ from perdure.embedding import Calibration
 from perdure.recall.gathering import Found
 from perdure.recall.retrieval import Question, hit_of
 from perdure.resources import Resources
-from perdure.rules.lexical import attainable, idf, score
+from perdure.rules.lexical import attainable, rarities, score
 from perdure.rules.ranking import RankingProfile, Signals, TextTerm, rank
 from perdure.store.as_of import MOST_VERSIONS, Version, changed_since
 from perdure.store.database import SpaceTransaction
@@ -116,7 +116,7 @@ def rank_past(
     """The formula over the changed memories, for each question; what turns lend each other isn't added."""
     found: list[Found] = []
     for one, counts in zip(asked, past.counts, strict=True):
-        idfs = {term: idf(counts.of_terms.get(term, 0), counts.memories, profile.bm25) for term in one.terms}
+        idfs = rarities(one.terms, counts.of_terms, counts.memories, profile.bm25)
         for old in past.memories:
             vector = old.vector if old.vector is not None else vectors.get(old.memory.id)
             row = _ranked(old, vector, one, idfs=idfs, average_length=counts.average_length, past=past, profile=profile)

@@ -117,9 +117,9 @@ async def look_up(
 
     `vectors` are those of the turn's trajectory and, last, of its message alone; one where both are the same.
     """
-    asked = question(turn.message, vectors[0])
 
     async def read(tx: SpaceTransaction) -> Selection:
+        asked = question(turn.message, vectors[0], tx.now)
         resources.require_family(space, await read_state(tx))
         # Before the memories: what is drained in between is found twice rather than not at all.
         waiting = await waiting_exchanges(

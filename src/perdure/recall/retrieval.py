@@ -31,9 +31,9 @@ class Question:
     entity_keys: tuple[str, ...]
 
 
-def question(text: str, vector: np.ndarray | None) -> Question:
-    """Words and entities come from `text` alone; the vector may come from the trajectory."""
-    return Question(text, vector, tuple(query_terms(text)), tuple(entity_keys(text)))
+def question(text: str, vector: np.ndarray | None, asked_at: datetime) -> Question:
+    """Words, dates and entities come from `text` alone, asked at this time; the vector may come from the trajectory."""
+    return Question(text, vector, tuple(query_terms(text, asked_at)), tuple(entity_keys(text)))
 
 
 def require_profile(name: str | None) -> RankingProfile | None:

@@ -51,7 +51,8 @@ log = logging.getLogger("perdure.recall")
 class Sought:
     """What is searched for, whatever the words: who asks, what may be returned, and how it is ranked.
 
-    `plain` asks no language model. `as_of` asks for what was live at that time.
+    `plain` asks no language model. `as_of` asks for what was live at that time. `asked_at` is what dates such as
+    "yesterday" are counted from; None for `as_of`, or for now.
     """
 
     audience: str | None
@@ -61,6 +62,7 @@ class Sought:
     exact: bool = False
     plain: bool = False
     as_of: datetime | None = None
+    asked_at: datetime | None = None
 
 
 async def search(
@@ -103,8 +105,7 @@ class _Search:
     async def answer(self) -> SearchResult:
         queries = await self._queries()
         vectors = await self._vectors(queries)
-        asked = [question(text, vector) for text, vector in zip(queries, vectors, strict=True)]
-        found, path = await self._looked_up(asked)
+        found, path = await self._looked_up(queries, vectors)
         hits, by_model = await self._put_in_order(found)
         self._timings["total"] = self._since(self._start)
         return SearchResult(
@@ -145,25 +146,31 @@ class _Search:
             self._timings["embedding"] = self._since(since)
         return [None] * len(queries)
 
-    async def _looked_up(self, asked: list[Question]) -> tuple[list[Found], Literal["exact", "index"]]:
+    async def _looked_up(
+        self, queries: list[str], vectors: list[np.ndarray | None]
+    ) -> tuple[list[Found], Literal["exact", "index"]]:
         """What all queries found, best first and without repeats, with what the best of it led to."""
         since = self._clock.monotonic()
         sought = self._sought
 
-        async def read(tx: SpaceTransaction) -> tuple[list[Found], Literal["exact", "index"], Past | None]:
+        async def read(
+            tx: SpaceTransaction,
+        ) -> tuple[list[Question], list[Found], Literal["exact", "index"], Past | None]:
             self._resources.require_family(self._space, await read_state(tx))
+            asked_at = sought.asked_at or sought.as_of or tx.now
+            asked = [question(text, vector, asked_at) for text, vector in zip(queries, vectors, strict=True)]
             found, path, memories = await self._retrieved(tx, asked)
             if sought.as_of is None:
-                return found + await self._hop(tx, asked[0], found, memories), path, None
+                return asked, found + await self._hop(tx, asked[0], found, memories), path, None
             measured = await family_as_measured(tx, self._resources, self._space)
             past = await read_past(
                 tx, self._space, asked, sought.as_of, measured, audience=sought.audience, filters=sought.filters
             )
-            return found, path, past
+            return asked, found, path, past
 
         seconds = self._left(1)
         try:
-            found, path, past = await within(
+            asked, found, path, past = await within(
                 seconds, self._resources.database.in_space(self._space.id, read, timeout_s=seconds)
             )
         except TimeoutError:

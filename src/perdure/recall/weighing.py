@@ -31,7 +31,7 @@ async def weigh(resources: Resources, space: SpaceRow, turn: Turn) -> list[Weigh
     vectors: np.ndarray = await resources.embedder.embed([meant, turn.message], "query")
 
     async def read(tx: SpaceTransaction) -> list[Weighed]:
-        asked = question(turn.message, vectors[0])
+        asked = question(turn.message, vectors[0], tx.now)
         hits, ranked = await retrieve(
             tx,
             resources,

@@ -72,9 +72,9 @@ async def why_not(resources: Resources, space: SpaceRow, asked: Asked) -> WhyNot
     carried = await _carried_out(resources, space, asked)
     meant = turn.message if asked.searched else trajectory(turn.history, turn.message, cut=truncate_chars)
     vectors = await resources.embedder.embed([meant, turn.message], "query")
-    one = question(turn.message, vectors[0])
 
     async def read(tx: SpaceTransaction) -> _Seen | None:
+        one = question(turn.message, vectors[0], tx.now)
         return await _look(tx, resources, space, asked, one, vectors=vectors)
 
     seen = await resources.database.in_space(space.id, read)

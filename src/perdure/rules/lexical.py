@@ -6,7 +6,7 @@ The store computes the same numbers from its posting tables; this is the referen
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,12 +16,17 @@ class Bm25:
     """k1: how fast repetition stops counting (> 0). b: how much long texts are discounted, 0 not at all, 1 fully.
 
     rarity: the power that a term's rarity is raised to; above 1, rare words count for more.
+    dates: how much a date counts, as a multiple of a word as rare.
     """
 
     k1: float = 1.2
     b: float = 0.75
     rarity: float = 1.0
+    dates: float = 1.0
 
+
+DATE_SIGN: Final = "@"
+"""What the terms of dates begin with (`perdure.text.date_terms`): @y2023, @m5, @m5d8."""
 
 DEFAULT: Final = Bm25()
 """The values of Robertson and Zaragoza (2009), which most engines ship."""
@@ -71,10 +76,39 @@ def score(
     )
 
 
+def rarities(
+    terms: Iterable[str], frequencies: Mapping[str, int], n: int, parameters: Bm25 = DEFAULT
+) -> dict[str, float]:
+    """The rarity of each term of a query, by the number of the `n` memories that have it.
+
+    A word that no memory has counts as the rarest, and lowers the share of all others. A date that no memory has
+    counts nothing: a question about a day that was never spoken of is still answered by its words.
+    """
+    found: dict[str, float] = {}
+    for term in terms:
+        df = frequencies.get(term, 0)
+        if term.startswith(DATE_SIGN):
+            found[term] = parameters.dates * idf(df, n, parameters) if df > 0 else 0.0
+        else:
+            found[term] = idf(df, n, parameters)
+    return found
+
+
+def reachable(idfs: Mapping[str, float]) -> float:
+    """The rarities that one memory could have together: it has one year, one month and one day."""
+    words = math.fsum(rarity for term, rarity in idfs.items() if not term.startswith(DATE_SIGN))
+    dates: dict[str, float] = {}
+    for term, rarity in idfs.items():
+        if term.startswith(DATE_SIGN):
+            kind = "day" if "d" in term else term[:2]
+            dates[kind] = max(rarity, dates.get(kind, 0.0))
+    return words + math.fsum(dates.values())
+
+
 def attainable(found: float, idfs: Mapping[str, float], parameters: Bm25 = DEFAULT) -> float:
     """`found` as a share, 0..1, of the most that any memory could reach for these query terms.
 
     Makes scores of different queries comparable, which a fixed weight in the ranking formula needs.
     """
-    most = math.fsum(idfs.values()) * (parameters.k1 + 1)
+    most = reachable(idfs) * (parameters.k1 + 1)
     return min(1.0, max(0.0, found / most)) if most > 0 else 0.0

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from pgvector import HalfVector
 
 from perdure.errors import InvalidInput
-from perdure.rules.lexical import idf
+from perdure.rules.lexical import rarities, reachable
 from perdure.rules.ranking import Distance, RankingProfile
 from perdure.store.candidates import ARMS, RARE_ENTITY_ROWS, dense_rows, posting_budget, settings, worthy_rows
 from perdure.store.database import SpaceTransaction
@@ -190,8 +190,8 @@ async def prepare(tx: SpaceTransaction, query: RankQuery) -> Ready:
         audience=query.audience,
         facets=facets,
     )
-    idfs = {term: idf(counts.of_terms.get(term, 0), counts.memories, query.profile.bm25) for term in query.terms}
-    total = sum(idfs.values()) or 1.0
+    idfs = rarities(query.terms, counts.of_terms, counts.memories, query.profile.bm25)
+    total = reachable(idfs) or 1.0
     params: dict[str, object] = {
         "vector": None if vector is None else HalfVector(vector),
         "distance_scale": distance_scale(query.profile, query.family),

@@ -12,6 +12,7 @@ from perdure.text.door import MAX_TEXT_BYTES, clean, has_letter_or_digit, requir
 from perdure.text.folding import fold
 from perdure.text.names import ASSISTANT, MAX_ENTITY_KEYS, entity_key, entity_keys, is_assistant, is_role, name_keys
 from perdure.text.questions import is_question
+from perdure.text.relative_dates import relative_date_terms
 from perdure.text.requests import is_request
 from perdure.text.secrets import Masked, mask, masked_fields, masked_json
 from perdure.text.smalltalk import is_elliptic, says_something
@@ -47,6 +48,7 @@ __all__ = [
     "name_keys",
     "query_date_terms",
     "query_terms",
+    "relative_date_terms",
     "require_text",
     "says_something",
     "sentence_ends",

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import regex
 
-from perdure.text.dates import query_date_terms
+from perdure.text.dates import MAX_DATE_TERMS, query_date_terms
 from perdure.text.door import EMOJI
 from perdure.text.folding import fold, plain
+from perdure.text.relative_dates import relative_date_terms
 from perdure.text.stopwords import FUNCTION_CHARACTERS, STOP_WORDS, function_words
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import Stemmer
 
 MAX_TERM_CHARS: Final = 64
@@ -306,8 +309,11 @@ def forms(text: str) -> list[str]:
     return list(analyse(text).forms)
 
 
-def query_terms(text: str) -> list[str]:
+def query_terms(text: str, asked_at: datetime | None = None) -> list[str]:
     """The distinct terms of a query without the function words of its language, and those of the dates it names.
+
+    What is named from today (yesterday, last month) is understood where it is said when the query was asked, and no
+    other date is named beside it: "the week before May 3" is not counted from today.
 
     At most `MAX_QUERY_TERMS`. A query of nothing but function words keeps them; it is empty only if `terms(text)` is.
 
@@ -326,4 +332,6 @@ def query_terms(text: str) -> list[str]:
         if term not in FUNCTION_CHARACTERS
     ) or dict.fromkeys(term for token in found for term in token.terms)
     dates = query_date_terms(text)
+    if asked_at is not None and not dates:
+        dates = relative_date_terms(text, asked_at)[:MAX_DATE_TERMS]
     return [*list(kept)[: MAX_QUERY_TERMS - len(dates)], *dates]
