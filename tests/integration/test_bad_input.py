@@ -212,7 +212,7 @@ async def test_the_longest_values_are_stored_found_by_filters_and_forgotten_whol
     assert await space.list(metadata={"k" * 200: longest["k" * 200] + "0"}) == ()  # type: ignore[operator]
     await space.forget(memory_id)
     left = await everything_stored(memory, space)
-    assert {name for name, rows in left.items() if rows} <= {"space_state", "operations"}
+    assert {name for name, rows in left.items() if rows} <= {"space_state", "operations", "forgotten_texts"}
 
 
 async def test_the_longest_ids_and_names_of_an_import_are_stored_and_found(space: Space) -> None:
@@ -327,4 +327,5 @@ async def test_any_text_is_stored_readable_or_refused(memory: Memory, text: str,
             assert (await space.get(found.id)).summary == found.summary
             await space.forget(found.id)
         left = await everything_stored(memory, space)
-        assert not {name for name, rows in left.items() if rows} - {"space_state", "operations", "processed_items"}
+        wordless = {"space_state", "operations", "processed_items", "forgotten_texts"}
+        assert not {name for name, rows in left.items() if rows} - wordless

@@ -40,7 +40,10 @@ async def test_capture_returns_at_once_and_drain_makes_memories_of_both_sides(sp
     outcome = await space.capture(
         user="I moved to Lisbon in May",
         assistant="How do you like it there?",
-        tools=[{"name": "weather", "content": "Lisbon: 24 degrees"}, {"name": "web", "content": "x", "ok": False}],
+        tools=[
+            {"name": "weather", "content": "Lisbon: 24 degrees", "trust": "tool"},
+            {"name": "web", "content": "x", "ok": False},
+        ],
         speaker="Ada",
         conversation_id="c1",
         operation_id="op-1",

@@ -87,10 +87,12 @@ async def test_two_that_record_at_once_lose_nothing_and_do_not_wait_for_ever(run
     assert (await run(used_today)).calls == 36
 
 
-async def test_a_checkpoint_is_what_was_written_last_for_each_source(run: Run) -> None:
-    assert await run(lambda tx: read_checkpoint(tx, "imap:inbox")) is None
-    await run(lambda tx: write_checkpoint(tx, "imap:inbox", {"uid": 3}))
-    await run(lambda tx: write_checkpoint(tx, "imap:other", {"uid": 9}))
-    await run(lambda tx: write_checkpoint(tx, "imap:inbox", {"uid": 7, "validity": "x"}))
-    assert await run(lambda tx: read_checkpoint(tx, "imap:inbox")) == {"uid": 7, "validity": "x"}
-    assert await run(lambda tx: read_checkpoint(tx, "imap:other")) == {"uid": 9}
+async def test_a_checkpoint_is_what_was_written_last_for_each_source_and_audience(run: Run) -> None:
+    assert await run(lambda tx: read_checkpoint(tx, "imap:inbox", None)) is None
+    await run(lambda tx: write_checkpoint(tx, "imap:inbox", None, {"uid": 3}))
+    await run(lambda tx: write_checkpoint(tx, "imap:other", None, {"uid": 9}))
+    await run(lambda tx: write_checkpoint(tx, "imap:inbox", "ada", {"uid": 5}))
+    await run(lambda tx: write_checkpoint(tx, "imap:inbox", None, {"uid": 7, "validity": "x"}))
+    assert await run(lambda tx: read_checkpoint(tx, "imap:inbox", None)) == {"uid": 7, "validity": "x"}
+    assert await run(lambda tx: read_checkpoint(tx, "imap:inbox", "ada")) == {"uid": 5}
+    assert await run(lambda tx: read_checkpoint(tx, "imap:other", None)) == {"uid": 9}
