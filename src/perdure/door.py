@@ -5,6 +5,7 @@ Library, command line and servers come in here, so that a bad value is the same 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -16,7 +17,7 @@ import regex
 
 from perdure.errors import InvalidInput
 from perdure.rules.salience import ACCEPTED, read_salience
-from perdure.text import clean, fold, require_text
+from perdure.text import clean, fold, mask, require_text
 from perdure.types import Filters, MemoryType
 
 MAX_NAME_BYTES: Final = 200
@@ -27,6 +28,9 @@ MAX_EXTERNAL_ID_BYTES: Final = 1024
 
 MAX_SOURCE_BYTES: Final = MAX_NAME_BYTES + len("import:")
 """The longest source of a memory, and the longest conversation: a file without conversations is one of its own."""
+
+DIGEST_BYTES: Final = 6
+"""Of the digest that tells apart the names of one space that held secrets."""
 
 MAX_TAGS: Final = 32
 MAX_TAG_BYTES: Final = 100
@@ -79,7 +83,20 @@ def require_key(value: object, field: str, max_bytes: int = MAX_NAME_BYTES) -> s
 
 
 def optional_name(value: object, field: str) -> str | None:
-    return None if value is None else require_name(value, field)
+    """A name as it may be kept (`without_secrets`), or None."""
+    return None if value is None else without_secrets(require_name(value, field))
+
+
+def without_secrets(name: str) -> str:
+    """A name or key as it may be kept: a secret in it is masked, and a digest tells it from others that held one.
+
+    >>> without_secrets("Ada"), without_secrets("password=hunter2")
+    ('Ada', 'password=[secret: password] 709a102e43ae')
+    """
+    masked = mask(name).text
+    if masked == name:
+        return name
+    return f"{masked} {hashlib.blake2b(name.encode(), digest_size=DIGEST_BYTES).hexdigest()}"
 
 
 def optional_key(value: object, field: str) -> str | None:
@@ -133,6 +150,14 @@ def require_metadata(value: object) -> dict[str, object]:
     if len(encoded.encode("utf-8", "surrogatepass")) > MAX_METADATA_BYTES:
         raise InvalidInput("metadata", value, f"it has to be at most {MAX_METADATA_BYTES:,} bytes of JSON")
     return {clean(key): _clean_json(item) for key, item in value.items()}
+
+
+def require_own_type(value: object) -> MemoryType:
+    """The type of a memory that somebody keeps or changes: any but identity, which consolidation alone writes."""
+    kind = require_choice(value, "memory_type", MemoryType)
+    if kind is MemoryType.IDENTITY:
+        raise InvalidInput("memory_type", value, "the identity card is made of memories; save what it should rest on")
+    return kind
 
 
 def require_time(value: object, field: str, zone: tzinfo | str = UTC) -> datetime:
@@ -239,7 +264,9 @@ def require_filters(zone: str = "UTC", **given: Unpack[FilterArguments]) -> Filt
         memory_type=None if kind is None else require_choice(kind, "memory_type", MemoryType),
         source=None if source is None else require_name(source, "source", MAX_SOURCE_BYTES),
         speaker=fold(name) if name else None,
-        conversation_id=None if talk is None else require_name(talk, "conversation_id", MAX_SOURCE_BYTES),
+        conversation_id=None
+        if talk is None
+        else without_secrets(require_name(talk, "conversation_id", MAX_SOURCE_BYTES)),
         metadata=wanted,
         since=first,
         until=end,

@@ -197,5 +197,5 @@ async def _time(tx: Transaction) -> datetime:
 
 
 def operation_key(given: str | None) -> str:
-    """The operation id as given, or a fresh one."""
-    return str(uuid.uuid4()) if given is None else door.require_key(given, "operation_id")
+    """The operation id as given, without a secret that stands in it, or a fresh one."""
+    return str(uuid.uuid4()) if given is None else door.without_secrets(door.require_key(given, "operation_id"))

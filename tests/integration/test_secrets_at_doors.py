@@ -54,6 +54,70 @@ async def test_no_door_lets_a_secret_in(urls: ServerUrls, space: Space) -> None:
     assert any("[secret: password]" in memory.summary for memory in await space.list())
 
 
+async def test_no_name_or_key_lets_a_secret_in_and_two_stay_two(urls: ServerUrls, space: Space) -> None:
+    keys = [f"password={SECRET}", f"password={SECRET}a"]
+    for key in keys:
+        await space.capture(
+            user=f"I sing in {key[-3:]} choirs",
+            tools=[{"name": key, "content": "hello"}],
+            speaker=key,
+            conversation_id=key,
+            operation_id=key,
+        )
+        await space.save(f"I like {key[-3:]}", speaker=key, conversation_id=key, operation_id=f"save {key}")
+        await space.archive([{"role": "user", "content": "I swim", "speaker": key}], conversation_id=key)
+        await space.import_messages([Message("m1", "hello", speaker=key, conversation_id=key)], source="chat")
+    again = await space.capture(
+        user=f"I sing in {keys[0][-3:]} choirs",
+        tools=[{"name": keys[0], "content": "hello"}],
+        speaker=keys[0],
+        conversation_id=keys[0],
+        operation_id=keys[0],
+    )
+    assert again.status == "pending"
+    assert SECRET not in await everything(urls, space)
+    await space.drain()
+    assert SECRET not in await everything(urls, space)
+    assert len({memory.conversation_id for memory in await space.list() if memory.source == "conversation"}) == 2
+    found = await space.list(conversation_id=keys[0], speaker=keys[0])
+    assert {memory.summary for memory in found} >= {f"I sing in {keys[0][-3:]} choirs", f"I like {keys[0][-3:]}"}
+
+
+async def test_no_secret_that_a_model_writes_is_kept(
+    urls: ServerUrls, judged: Space, chat: ChatServer, noon: SkippingClock
+) -> None:
+    """Whatever a model may write freely: summary, tags, entities, reasons, facts, a profile, a transition."""
+    from datetime import timedelta
+
+    text = f"the password is {SECRET}"
+    chat.answer("contradiction", {"verdict": "UPDATES", "reason": f"moved; {text}"})
+    chat.answer("entities", {"entities": [f"pw: {SECRET}"]})
+    chat.answer("quality", {"specificity": 1, "uniqueness": 1, "entities": [f"pw={SECRET}"], "confidence": 1})
+    chat.answer("transition", f"Eva is gone, {text}")
+    event = {"salience": 9, "paradigm_shift": True, "said_by": "user", "tags": [f"pw: {SECRET}"]}
+    words = "On {} evening my wife Eva and I go to the choir in Bonn"
+    for number, day in enumerate(("Monday", "Tuesday", "Friday")):
+        summary = f"{words.format(day)}, {text}"
+        chat.answer("triage", event | {"summary": summary})
+        await judged.capture(user=words.format(day), conversation_id=f"c{number}")
+        await judged.drain()
+        noon.advance(timedelta(minutes=1))
+        chat.answer("contradiction", {"verdict": "COMPATIBLE", "reason": text})
+    facts = [{"text": f"Ada sings, {text}", "salience": 8, "tags": [f"pw: {SECRET}"], "said_by": "user"}]
+    chat.answer("distillation", {"facts": facts})
+    await judged.archive([{"role": "user", "content": "I sing"}])
+    profile = {"facts": [{"text": f"Ada: {text}", "category": "fact", "tags": [f"pw: {SECRET}"]}]}
+    profile["traits"] = [{"category": "goal", "key": f"pw: {SECRET}", "value": text}]  # type: ignore[dict-item]
+    chat.answer("bootstrap", profile | {"name": f"pw: {SECRET}", "recurring_topics": [f"pw: {SECRET}"]})
+    await judged.bootstrap("I am Ada and I sing")
+    await judged.drain()
+    for site in ("triage", "contradiction", "entities", "quality", "transition", "distillation", "bootstrap"):
+        assert chat.asked(site), site
+    stored = await everything(urls, judged)
+    assert SECRET not in stored
+    assert stored.count("[secret: password]") > 10
+
+
 async def test_a_failed_exchange_holds_no_secret_and_no_log_does(
     urls: ServerUrls, judged: Space, chat: ChatServer, noon: SkippingClock, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from perdure.door import require_flag, require_list, require_name
+from perdure.door import require_flag, require_list, require_name, without_secrets
 from perdure.errors import InvalidInput
 from perdure.ingest.operations import enqueue_operation, operation_fingerprint
 from perdure.ingest.words import NOT_TO_REMEMBER, keepable
@@ -152,7 +152,7 @@ def _tool(tool: object, field: str) -> ToolResult:
     if trust not in (Trust.TOOL, Trust.EXTERNAL):
         raise InvalidInput(f"{field}.trust", trust, "it has to be `external`, or `tool` for what only your systems say")
     return ToolResult(
-        "" if name in (None, "") else require_name(name, f"{field}.name"),
+        "" if name in (None, "") else without_secrets(require_name(name, f"{field}.name")),
         _side(content, f"{field}.content"),
         require_flag(ok, f"{field}.ok"),
         Trust(trust),

@@ -7,9 +7,11 @@ from typing import Final
 
 import regex
 
+from perdure.text.folding import fold
 from perdure.text.secret_kinds import CODE, PASSWORD, RECOVERY_PHRASE, Found, found_value
 from perdure.text.secret_values import MIN_PASSWORD_CHARS, has_digit, is_ordinary, looks_random
 from perdure.text.secret_words import ANNOUNCING, FOR, IS, OTHER_MEANINGS, OWN, SAID_OF_IT, SHORT_WORDS, TO, any_of
+from perdure.text.stopwords import FUNCTION_CHARACTERS, STOP_WORDS
 
 MIN_KEY_CHARS: Final = 8
 _FIRST_UNSPACED: Final = "\u0e00"
@@ -76,6 +78,13 @@ _TICKET: Final = regex.compile(
     regex.IGNORECASE,
 )
 _WORD: Final = regex.compile(r"[\p{L}\p{M}'’-]+")
+LEAST_WORDS: Final = 3
+"""Words of a passphrase that ends its clause; one more where the sentence goes on."""
+LEAST_SIGNS: Final = 7
+"""Signs of Chinese from which on one that is also said of passwords proves nothing."""
+_PHRASE: Final = regex.compile(r"\p{L}{2,16}+(?:[ -]\p{L}{2,16}+){2,9}+")
+_PHRASE_UNSPACED: Final = regex.compile(r"\p{Han}{5,16}+(?=$|[，。、；！？.,;!?\s])")
+_FUNCTION_WORDS: Final = frozenset[str]().union(*STOP_WORDS.values())
 
 
 def announced_secrets(text: str) -> Iterator[Found]:
@@ -185,6 +194,9 @@ def _announced(text: str, match: regex.Match[str], word: str, kind: str) -> Iter
         # Between words of another script, what is written in ASCII is the value; else what a colon leads to.
         run = _ASCII_RUN.match(value) or (_OWN_SCRIPT.match(value) if _COLON.search(match["link"] or "") else None)
         value = run[0] if run else ""
+    if kind == PASSWORD and match["quoted"] is None and (end := _passphrase_end(text, match, word)):
+        yield Found(start, end, kind)
+        return
     if name == "value":
         value = value.rstrip(_TRAILING) or value
     if kind == PASSWORD:
@@ -193,6 +205,35 @@ def _announced(text: str, match: regex.Match[str], word: str, kind: str) -> Iter
         found = len(value) >= MIN_KEY_CHARS and has_digit(value) and looks_random(value)
     if found:
         yield Found(start, start + len(value), kind)
+
+
+def _passphrase_end(text: str, match: regex.Match[str], word: str) -> int | None:
+    """Where several plain words end that are a password together, as in "correct horse battery staple".
+
+    They are no sentence: among them is no function word, and hardly one that is said of passwords.
+    """
+    link = match["link"]
+    if not link or match["unsure"] or word in OTHER_MEANINGS:
+        return None
+    start = match.start("value")
+    if not _latin(word) and (signs := _PHRASE_UNSPACED.match(text, start)):
+        short = len(signs[0]) < LEAST_SIGNS and _SAID_UNSPACED.search(signs[0])
+        none = short or _COLON.search(link) or not FUNCTION_CHARACTERS.isdisjoint(signs[0])
+        return None if none else signs.end()
+    phrase = _PHRASE.match(text, start, start + WINDOW)
+    if phrase is None or (word in SHORT_WORDS and not _COLON.search(link)):
+        return None
+    words = list(_WORD.finditer(text, start, phrase.end()))
+    plain = [fold(each[0]) for each in words]
+    sentence = next((place for place, each in enumerate(plain) if each in _FUNCTION_WORDS), None)
+    many = len(words) if sentence is None else sentence
+    said = sum(each[0].casefold() in SAID_OF_IT for each in words[:many])
+    ended = many > 0 and _CLAUSE_END.match(text, words[many - 1].end()) is not None
+    if (many >= LEAST_WORDS and not said and (ended or many > LEAST_WORDS)) or (
+        many > LEAST_WORDS and said == 1 and ended
+    ):
+        return words[many - 1].end()
+    return None
 
 
 def _is_password(text: str, match: regex.Match[str], word: str, value: str) -> bool:  # noqa: PLR0911

@@ -7,7 +7,7 @@ from typing import Final
 
 import regex
 
-from perdure.text.secret_kinds import API_KEY, PASSWORD, TOKEN
+from perdure.text.secret_kinds import ACCOUNT_NUMBER, API_KEY, ID_NUMBER, PASSWORD, TOKEN
 from perdure.text.secret_words import ANNOUNCING, OTHER_MEANINGS
 
 _HUMP: Final = regex.compile(r"(?<=[\p{Ll}\d])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})")
@@ -24,6 +24,8 @@ def _field_names() -> dict[str, str]:
         API_KEY: ("secret", "secrets", "account key", "credential", "credentials"),
         TOKEN: ("authorization", "authorisation", "authtoken", "cookie", "sessionid", "session id", "jwt"),
         PASSWORD: ("pgpassword", "userpass", "dbpass"),
+        ACCOUNT_NUMBER: ("iban",),
+        ID_NUMBER: ("ssn", "social security number", "passport number", "national id", "tax id"),
     }
     return found | {word: kind for kind, words in others.items() for word in words}
 

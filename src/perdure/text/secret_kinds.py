@@ -14,6 +14,8 @@ PRIVATE_KEY: Final = "private key"
 CARD_NUMBER: Final = "card number"
 CODE: Final = "code"
 RECOVERY_PHRASE: Final = "recovery phrase"
+ACCOUNT_NUMBER: Final = "account number"
+ID_NUMBER: Final = "id number"
 
 
 @dataclass(frozen=True, slots=True)

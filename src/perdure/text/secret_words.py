@@ -52,6 +52,8 @@ IS: Final = "is was will·be ist war lautet heißt es era est était è é luidt
 TO: Final = "to on er e eh oli na used·to·be"
 """Words that mean "is" in one language and something else in another: a plain word behind them is no password."""
 _SAID: Final = """
+    characters letters digits numbers symbols minimum maximum must length uppercase lowercase every everyone somewhere
+    everywhere nobody mindestens zeichen buchstaben mínimo caracteres caractères caratteri
     wrong incorrect correct expired required invalid valid weak strong secure insecure secret safe unsafe private
     public important needed necessary optional mandatory missing lost forgotten gone reset changed saved stored
     encrypted hashed protected empty blank short long simple complex complicated easy hard difficult unique same

@@ -1,10 +1,11 @@
 """Secrets: what gives access is masked before anything of a text is stored, queued, hashed or logged.
 
-Three look: `secret_formats` for what has a known form (keys and tokens of some 180 providers, private keys, passwords
-in addresses, cookies), `secret_cards` for card numbers, and `secret_announced` for what stands beside a word that
-announces a secret, as in "my password is hunter2", in the languages people say it in. Of data, `secret_fields` says
-which names announce one. What merely looks random (commits, UUIDs, orders, phone numbers) stays. Every search is linear
-in the length of the text: what may repeat in a pattern is bounded or possessive.
+Four look: `secret_formats` for what has a known form (keys and tokens of some 180 providers, private keys, passwords
+in addresses, cookies), `secret_cards` for card numbers, `secret_numbers` for those of accounts and persons, and
+`secret_announced` for what stands beside a word that announces a secret, as in "my password is hunter2", in the
+languages people say it in. Of data, `secret_fields` says which names announce one.
+What merely looks random (commits, UUIDs, orders, phone numbers) stays. Every search is linear in the length of the
+text: what may repeat in a pattern is bounded or possessive.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from perdure.text.secret_cards import LEAST_CARD, OTHER_NUMBER, card_numbers
 from perdure.text.secret_fields import kind_of_field
 from perdure.text.secret_formats import secrets_by_form
 from perdure.text.secret_kinds import Found
+from perdure.text.secret_numbers import personal_numbers
 
 _MASKED: Final = regex.compile(r"\[secret: [a-z ]{1,20}\]")
 _INVISIBLE: Final = regex.compile(r"[\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufeff]")
@@ -61,6 +63,7 @@ def _mask_of(kind: str) -> str:
 def _all(text: str) -> Iterator[Found]:
     yield from secrets_by_form(text)
     yield from card_numbers(text)
+    yield from personal_numbers(text)
     yield from announced_secrets(text)
 
 
