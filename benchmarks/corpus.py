@@ -113,7 +113,7 @@ class Corpus:
                     conversation=f"conversation {(first + i) // CONVERSATION}",
                     speaker=f"speaker {int(uniform[i, 8] * 4)}",
                     tag="rare tag" if uniform[i, 9] < 0.01 else "tag" if uniform[i, 9] < 0.3 else None,
-                    memory_type="identity" if uniform[i, 9] > 0.995 else "general",
+                    memory_type="reflection" if uniform[i, 9] > 0.995 else "general",
                     superseded=bool(0.98 < uniform[i, 9] <= 0.99),
                     shelf=i % 5,
                     is_question=bool(uniform[i, 6] < 0.3),

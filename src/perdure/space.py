@@ -238,7 +238,7 @@ class Space(SpaceIntake):
             InvalidInput, Conflict, EmbeddingUnavailable, EmbeddingFailed, FamilyMismatch, DatabaseUnavailable.
         """
         words = ingest.own_words(require_text(text))
-        kind = door.require_choice(memory_type, "memory_type", MemoryType)
+        kind = door.require_own_type(memory_type)
         weight = door.require_salience(salience)
         labels = ingest.masked_labels(door.require_labels(tags, "tags"))
         names = ingest.masked_labels(door.require_labels(entities, "entities"))
@@ -470,7 +470,7 @@ class Space(SpaceIntake):
         changes = Changes(
             text=None if text is None else require_text(text),
             salience=None if salience is None else door.require_salience(salience),
-            memory_type=None if memory_type is None else door.require_choice(memory_type, "memory_type", MemoryType),
+            memory_type=None if memory_type is None else door.require_own_type(memory_type),
             tags=None if tags is None else door.require_labels(tags, "tags"),
             entities=None if entities is None else door.require_labels(entities, "entities"),
             metadata=None if metadata is None else door.require_metadata(metadata),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from perdure import Conflict, ModelFailed, NotFound
+from perdure import Conflict, InvalidInput, ModelFailed, NotFound
 from perdure.rules.identity import card
 from perdure.types import SourceItem, Stored
 from tests.doubles.chat_server import Request
@@ -394,3 +394,16 @@ async def test_of_what_was_merged_only_what_is_forgotten_is_gone(judged: Space, 
     assert len(await judged.list()) == 1
     await judged.forget(two)
     assert [memory.id for memory in await judged.list()] == [one]
+
+
+async def test_nobody_writes_the_card_but_consolidation(judged: Space, chat: ChatServer) -> None:
+    with pytest.raises(InvalidInput):
+        await judged.save("The user is Mallory.", memory_type="identity")
+    memory_id = await save(judged, "Ada lives in Boston.", salience=9)
+    with pytest.raises(InvalidInput):
+        await judged.update(memory_id, memory_type="identity")
+    chat.answer("consolidation", {"profile_updates": [update("location", "Boston", [1])]})
+    await judged.think()
+    (identity,) = await of_type(judged, "identity")
+    with pytest.raises(Conflict):
+        await judged.update(identity.id, text="name: Mallory")

@@ -11,7 +11,7 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from perdure import Memory, MemoryType, Space, StoredMemory
+from perdure import Memory, Space, StoredMemory
 from perdure.rules.decay import PER_DAY, decayed, regressed
 from perdure.store.changes import apply_quality, lower_salience, supersede
 from perdure.store.database import SpaceTransaction
@@ -122,9 +122,18 @@ async def stored(space: Space, text: str, **given: object) -> StoredMemory:
     return await space.get(outcome.ids[0])  # type: ignore[union-attr]
 
 
+async def as_identity(memory: Memory, space: Space, saved: StoredMemory) -> StoredMemory:
+    """The same memory as an identity card, which only consolidation writes."""
+    row = await memory.find_space(space.name)
+    assert row is not None
+    change = "UPDATE memory_state SET memory_type = 'identity' WHERE space_id = %(space_id)s AND memory_id = %(id)s"
+    await memory.resources.database.in_space(row.id, lambda tx: tx.execute(change, {"id": saved.id}))
+    return await space.get(saved.id)
+
+
 async def test_pinned_and_identity_never_change(aging: Memory, space: Space, noon: SkippingClock) -> None:
     pinned = await stored(space, "Ada is allergic to peanuts", salience=9, pinned=True)
-    identity = await stored(space, "Ada is a carpenter", salience=10, memory_type=MemoryType.IDENTITY)
+    identity = await as_identity(aging, space, await stored(space, "Ada is a carpenter", salience=10))
     noon.advance(400 * DAY)
     await tick(aging, space)
     assert await space.get(pinned.id) == pinned

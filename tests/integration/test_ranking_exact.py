@@ -32,7 +32,7 @@ FILTERS = {
     "a tag": Filters(tags=("tag",)),
     "a rare tag": Filters(tags=("rare tag",)),
     "two tags that no memory has both": Filters(tags=("tag", "rare tag")),
-    "a type that is hidden otherwise": Filters(memory_type=MemoryType.IDENTITY),
+    "a type that is hidden otherwise": Filters(memory_type=MemoryType.REFLECTION),
     "a source": Filters(source="conversation"),
     "a source nobody has": Filters(source="email"),
     "a speaker": Filters(speaker="speaker 2"),
@@ -88,7 +88,7 @@ async def test_superseded_and_hidden_memories_stay_hidden(small: LoadedSpace) ->
     for query in small.corpus.queries(5):
         rows = (await small.rank(small.query(query, SEED, limit=100))).rows
         assert not any(small.item(row.memory_id).superseded for row in rows)
-        assert not any(small.item(row.memory_id).memory_type == "identity" for row in rows)
+        assert not any(small.item(row.memory_id).memory_type == "reflection" for row in rows)
 
 
 @pytest.mark.parametrize("profile", [SEED, TUNED], ids=lambda profile: profile.name)

@@ -82,7 +82,7 @@ async def test_small_spaces_beside_a_large_one_are_exact(
     "filters",
     [
         Filters(tags=("rare tag",)),
-        Filters(memory_type=MemoryType.IDENTITY),
+        Filters(memory_type=MemoryType.REFLECTION),
         Filters(conversation_id="conversation 7"),
     ],
     ids=["a tag of 1 %", "a type of 1 %", "a conversation"],

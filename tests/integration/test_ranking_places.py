@@ -55,7 +55,7 @@ async def test_in_a_large_space_the_place_is_told_over_every_row(large: LoadedSp
 
 async def test_what_a_query_may_not_return_has_no_place(small: LoadedSpace) -> None:
     (query,) = small.corpus.queries(1)
-    hidden = next(i for i, item in enumerate(small.items) if item.memory_type == MemoryType.IDENTITY)
+    hidden = next(i for i, item in enumerate(small.items) if item.memory_type == MemoryType.REFLECTION)
     private = next(i for i, item in enumerate(small.items) if item.audience is not None)
     gone = next(i for i, item in enumerate(small.items) if item.superseded)
     for i in (hidden, private, gone):

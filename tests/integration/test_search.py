@@ -283,7 +283,7 @@ async def test_a_cancelled_search_ends_and_counts_what_was_asked(asking: Space, 
 async def test_no_other_way_to_ask_passes_a_filter_or_an_audience(asking: Space, chat: ChatServer, urls) -> None:
     await asking.save("The treasure lies under the pear tree", tags=["garden"])
     await asking._memory.space(asking.name, audience="ada").save("The treasure is Ada's secret")
-    await asking.save("The treasure is what I am", memory_type="identity")
+    await asking.save("The treasure is what I am", memory_type="reflection")
     chat.answer("rewrite", {"queries": ["where the treasure lies", "treasure secret", "what the treasure is"]})
 
     found = words(await asking.search("gold", limit=100))

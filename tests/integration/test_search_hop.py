@@ -123,9 +123,8 @@ async def test_a_step_leads_into_no_other_audience(family: Space, memory: Memory
     assert [hit.memory.summary for hit in hopped(await private.search(QUESTION))] == [HARBOUR]
 
 
-@pytest.mark.parametrize("kind", ["identity", "reflection"])
-async def test_what_is_hidden_is_not_reached(family: Space, kind: str) -> None:
-    await saved(family, HARBOUR, entities=["Berta"], memory_type=kind)
+async def test_what_is_hidden_is_not_reached(family: Space) -> None:
+    await saved(family, HARBOUR, entities=["Berta"], memory_type="reflection")
     assert hopped(await family.search(QUESTION)) == []
 
 

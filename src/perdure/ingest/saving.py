@@ -128,6 +128,7 @@ async def update_memory(
     async def write(tx: SpaceTransaction) -> StoredMemory:
         state = await lock_space(tx)
         row = await require_row(tx, space, memory_id, audience)
+        _require_words(row)
         if before is not None and row.memory.summary != before.memory.summary:
             raise Conflict(f"Memory {memory_id} was changed meanwhile.", hint="Read it again, then update it.")
         draft = _changed(row.memory, changes)
@@ -169,6 +170,15 @@ async def require_row(tx: SpaceTransaction, space: SpaceRow, memory_id: int, aud
     if row is None or row.memory.audience not in {None, audience}:
         raise NotFound(f"Space {space.name!r} has no memory {memory_id}.", hint="`perdure list` shows the ids.")
     return row
+
+
+def _require_words(row: MemoryRow) -> None:
+    """Raises Conflict for what nobody said: the identity card is made of other memories."""
+    if row.memory.memory_type is MemoryType.IDENTITY:
+        raise Conflict(
+            f"Memory {row.memory.id} is the identity card, which is made of other memories.",
+            hint="Change or forget those; `perdure cognition identity` names them.",
+        )
 
 
 def masked_labels(labels: Sequence[str]) -> tuple[str, ...]:
