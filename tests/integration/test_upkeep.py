@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import secrets
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -16,7 +17,7 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.leases import Leased, take
 from perdure.store.memories import add_evidence, read_rows
 from perdure.store.spaces import lock_space
-from perdure.types import Evidence, Stored
+from perdure.types import Evidence, Stored, Trust
 from tests.integration.conftest import open_memory
 
 if TYPE_CHECKING:
@@ -96,6 +97,21 @@ async def test_hourly_ticks_and_a_single_one_come_to_the_same(memory: Memory, no
     often, once = [await states(each) for each in spaces]
     for left, right in zip(*ids, strict=True):
         assert often[left]["salience"] == pytest.approx(once[right]["salience"], rel=1e-4)
+
+
+async def test_retrievals_in_between_change_nothing_about_that(memory: Memory, noon: SkippingClock) -> None:
+    rng = random.Random(5)
+    spaces = [memory.space(f"space-{secrets.token_hex(6)}") for _ in range(2)]
+    ids = [await save(each, "The ferry leaves at noon.", salience=8) for each in spaces]
+    for _ in range(12):
+        for _ in range(rng.randint(1, 6)):
+            noon.advance(rng.random() * 5 * DAY)
+            await spaces[0].upkeep()
+        for each, memory_id in zip(spaces, ids, strict=True):
+            await each.feedback([memory_id])
+    often, once = [(await states(each))[memory_id] for each, memory_id in zip(spaces, ids, strict=True)]
+    assert often["salience"] == pytest.approx(once["salience"], rel=1e-4)
+    assert often["usefulness"] == pytest.approx(once["usefulness"], rel=1e-4)
 
 
 async def test_usefulness_goes_back_to_the_middle_after_thirty_idle_days(space: Space, noon: SkippingClock) -> None:
@@ -191,7 +207,7 @@ async def test_what_a_live_memory_rests_on_stays(space: Space, noon: SkippingClo
     assert row is not None
 
     async def rest(tx: SpaceTransaction) -> None:
-        await add_evidence(tx, [(whole, Evidence("memory", str(part)))])
+        await add_evidence(tx, [(whole, Evidence("memory", str(part), trust=Trust.USER))])
 
     await space._memory.resources.database.in_space(row.id, rest)
     noon.advance(91 * DAY)
