@@ -330,6 +330,28 @@ async def test_a_mailbox_is_imported_once_however_often_it_is_read(
     assert (first.enqueued, second.enqueued, second.known) == (60, 1, 0)
 
 
+async def test_a_mail_that_is_in_from_a_file_is_not_queued_again_from_other_files_or_the_mailbox(
+    server: MailServer, folder: str, space: Space, tmp_path: Path
+) -> None:
+    mails = [mail(number) for number in range(3)]
+    box = b"".join(
+        b"From ada@example.org Mon Mar  3 09:00:00 2025\n" + one.replace(b"\r\n", b"\n") + b"\n" for one in mails
+    )
+    for name in ("inbox.mbox", "copy.mbox"):
+        (tmp_path / name).write_bytes(box)
+    (tmp_path / "one.eml").write_bytes(mails[1])
+    server.put(mails, folder)
+    first = await space.import_from(MailFile(tmp_path / "inbox.mbox"))
+    assert (first.enqueued, first.known) == (3, 0)
+    for source, known in (
+        (MailFile(tmp_path / "copy.mbox"), 3),
+        (MailFile(tmp_path / "one.eml"), 1),
+        (ImapMailbox(account(server.port, folder)), 3),
+    ):
+        again = await space.import_from(source)
+        assert (again.enqueued, again.known) == (0, known)
+
+
 def test_closing_from_another_thread_ends_a_reading_that_waits(server: MailServer, folder: str) -> None:
     server.put([mail(n) for n in range(60)], folder)
     with Relay(server.port, cut_after=[8000], hold=True) as relay, ThreadPoolExecutor(1) as pool:
