@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from perdure import Feedback, Hit, InvalidInput, Memory, Recall, Space, Stored, StoredMemory
+from perdure.ingest import drain_pending_triage
+from perdure.llm import Models
 from perdure.rules.salience import boosted
 from perdure.rules.usefulness import after_verdict
 from perdure.store.changes import supersede
@@ -106,6 +109,21 @@ async def test_what_the_judge_cannot_be_asked_now_is_asked_later(
     chat.answer("usefulness", {"verdict": "YES"})
     noon.advance(DAY)
     await judged.drain()
+    seen = await judged.get(nuts.id)
+    assert (seen.usefulness, seen.retrieval_count) == (pytest.approx(0.55), 1)
+
+
+async def test_what_waits_for_a_judge_that_is_gone_goes_by_the_reply(
+    judged: Space, chat: ChatServer, noon: SkippingClock
+) -> None:
+    nuts = await saved(judged, "Ada is allergic to peanuts")
+    chat.answer("usefulness", Refuse(503, "no slot"))
+    await turn(judged, "What shall I cook?", "A curry without peanuts.", nuts)
+    noon.advance(DAY)
+    row = await judged._memory.find_space(judged.name)
+    assert row is not None
+    resources = replace(judged._memory.resources, models=Models.none())
+    await drain_pending_triage(resources, row, "a worker without a model")
     seen = await judged.get(nuts.id)
     assert (seen.usefulness, seen.retrieval_count) == (pytest.approx(0.55), 1)
 

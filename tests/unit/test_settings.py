@@ -46,6 +46,15 @@ def test_a_bad_number_is_shown_with_its_variable_and_its_limit(monkeypatch: pyte
     assert refused()[0].startswith("PERDURE_MAX_CHUNK_BYTES = 'many' is not accepted")
 
 
+def test_decay_is_switched_off_by_the_word_false_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings().memory_decay_enabled
+    for written, decays in (("false", False), ("true", True), ("", True)):
+        monkeypatch.setenv("MEMORY_DECAY_ENABLED", written)
+        assert load_settings().memory_decay_enabled is decays
+    monkeypatch.setenv("MEMORY_DECAY_ENABLED", "0")
+    assert "true or false" in refused()[0]
+
+
 def test_an_unknown_setting_names_the_one_that_was_meant() -> None:
     message, printed = refused(recal_limit=SECRET)
     assert "There is no setting 'recal_limit'; did you mean recall_limit?" in message
