@@ -43,7 +43,7 @@ async def bar_of(
         # A follow-up such as "And when is it?" asks only together with what was said before.
         together = resources.noise.of(vectors[0], vectors[0])
         asking = max(asking, together.asking if together else asking)
-    return Bar(telling, max(place.level, unrelated.query_mean), asking, spread)
+    return Bar(telling, place.level, asking, spread)
 
 
 def read_gate(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import fsum, inf
 from typing import Final
 
-from perdure.rules.lexical import idf
+from perdure.rules.lexical import rarities
 
 NEEDED: Final = 1.0
 """What the signals have to exceed. Measured, with the weights, in docs/evaluation.md."""
@@ -80,6 +80,6 @@ def share(matched: Iterable[str], terms: Iterable[str], frequencies: Mapping[str
         terms: all terms of the message.
         frequencies: in how many of the `memories` each of them occurs; none where it is missing.
     """
-    weights = {term: idf(frequencies.get(term, 0), memories) for term in terms}
+    weights = rarities(terms, frequencies, memories)
     total = fsum(weights.values())
     return fsum(weights[term] for term in set(matched) if term in weights) / total if total else 0.0
