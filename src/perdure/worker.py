@@ -54,10 +54,12 @@ class Worker:
         self._chores = Chores(resources, self._holder, self._stopping.is_set)
         self._starting = True
         self._task: asyncio.Task[None] | None = None
+        self._warming: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Starts the loop in the running event loop."""
         self._task = asyncio.create_task(self._run(), name="perdure-worker")
+        self._warming = asyncio.create_task(self._warm_up(), name="perdure-warming")
 
     async def stop(self, patience_s: float = 5.0) -> None:
         """Ends the loop after the batch at hand; what is cut off after `patience_s` is taken up again later.
@@ -65,6 +67,8 @@ class Worker:
         A query of a frozen database ends at the second cancellation, which closes its connection.
         """
         self._stopping.set()
+        if self._warming is not None:
+            self._warming.cancel()
         if self._task is None:
             return
         for seconds in (patience_s, CUT_OFF_S, CUT_OFF_S):
@@ -72,6 +76,13 @@ class Worker:
             if done:
                 return
             self._task.cancel()
+
+    async def _warm_up(self) -> None:
+        """Has the embedder load its model before the first turn, whose deadline that would use up."""
+        try:
+            await self._resources.embedder.embed(["warm"], "query")
+        except Exception as error:
+            log.info("the embedder could not be tried: %s", without_words(error))
 
     async def tick(self, *, heartbeat: bool) -> int:
         """Drains what is due, at a heartbeat in spaces where somebody talks, too. Returns how much was settled."""

@@ -266,3 +266,30 @@ async def test_a_recall_in_a_space_that_is_not_there_makes_none(memory: Memory, 
     assert recall.prefix
     assert embedder.calls == 0
     assert nobody.name not in {row.name for row in await memory.spaces()}
+
+
+@pytest.mark.parametrize("outage", [False, True])
+async def test_a_worker_has_the_model_loaded_before_the_first_turn(urls, filled: Space, outage: bool) -> None:
+    embedder = HashedEmbedder()
+    embedder.outage = outage
+    async with open_memory(urls, embedder, worker=True) as memory:
+        async with asyncio.timeout(5):
+            while not embedder.calls:
+                await asyncio.sleep(0.01)
+        embedder.outage = False
+        assert (await memory.space(filled.name).recall(QUESTION)).memories
+
+
+async def test_a_model_that_is_still_loading_costs_a_turn_the_deadline_and_the_next_one_nothing(
+    urls, filled: Space
+) -> None:
+    """As the first call of a cold process, whose model takes longer to load than a turn may wait."""
+    embedder = StuckEmbedder(in_thread=True)
+    embedder.stuck = True
+    async with open_memory(urls, embedder, worker=True) as memory:
+        space = memory.space(filled.name)
+        before = asyncio.all_tasks()
+        await in_time(space, "embedding")
+        embedder.stuck = False
+        embedder.released.set()
+        await whole_again(memory, space, before)

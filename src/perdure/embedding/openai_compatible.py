@@ -122,6 +122,7 @@ class OpenAIEmbedder:
         return float(longest * (1 - 0.5 * self._chance()))
 
     async def _request(self, texts: list[str]) -> httpx.Response | _Setback:
+        client = await self._connection()
         import httpx  # noqa: PLC0415
 
         body: dict[str, object] = {"model": self.family.model, "input": texts}
@@ -130,7 +131,7 @@ class OpenAIEmbedder:
         try:
             # httpx times the pauses between bytes; a server that drips must not hold a turn for longer either.
             async with asyncio.timeout(self._limits.timeout):
-                response = await self._connection().post(self._url, json=body)
+                response = await client.post(self._url, json=body)
         except (TimeoutError, httpx.TimeoutException) as error:
             return _Setback(f"did not answer within {self._limits.timeout:g} s", None, error)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
@@ -144,14 +145,27 @@ class OpenAIEmbedder:
             return _Setback(f"answered HTTP {response.status_code}", wait, None)
         return response
 
-    def _connection(self) -> httpx.AsyncClient:
-        import httpx  # noqa: PLC0415
+    async def _connection(self) -> httpx.AsyncClient:
+        self._require_open()
+        return self._client or await self._connected()
 
+    async def _connected(self) -> httpx.AsyncClient:
+        # To load the library and its certificates takes up to a second, in which other turns go on.
+        made = await asyncio.to_thread(self._made_client)
+        if self._client is not None or self._closed:
+            await made.aclose()
+            self._require_open()
+        self._client = self._client or made
+        return self._client
+
+    def _require_open(self) -> None:
         if self._closed:
             raise EmbeddingUnavailable("The embedder is closed.", hint="Open the Memory again.")
-        if self._client is None:
-            self._client = httpx.AsyncClient(headers=bearer(self._key), timeout=self._limits.timeout)
-        return self._client
+
+    def _made_client(self) -> httpx.AsyncClient:
+        import httpx  # noqa: PLC0415
+
+        return httpx.AsyncClient(headers=bearer(self._key), timeout=self._limits.timeout)
 
     def _vectors(self, response: httpx.Response, texts: list[str]) -> Matrix:
         source = f"The embedding endpoint {self._url}"
