@@ -76,3 +76,13 @@ def test_of_many_days_a_memory_can_have_one() -> None:
 def test_without_dates_everything_is_reachable_together() -> None:
     assert reachable({"ferry": 1.0, "noon": 2.0}) == 3.0
     assert reachable({}) == 0.0
+
+
+def test_of_a_long_query_the_commoner_words_are_expected_ever_less() -> None:
+    broad = Bm25(breadth=2.0)
+    assert reachable({"a": 3.0, "b": 1.0, "c": 2.0}, broad) == pytest.approx(3.0 + 2.0 / 1.5 + 1.0 / 2.0)
+    many = {f"w{number}": 1.0 for number in range(100)}
+    few = dict(list(many.items())[:3])
+    one_word = idf(1, 100) * term_weight(1, 10, 10, broad)
+    assert attainable(one_word, many, broad) > 3 * attainable(one_word, many)
+    assert attainable(one_word, few, broad) < 2 * attainable(one_word, few)

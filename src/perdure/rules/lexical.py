@@ -17,12 +17,14 @@ class Bm25:
 
     rarity: the power that a term's rarity is raised to; above 1, rare words count for more.
     dates: how much a date counts, as a multiple of a word as rare.
+    breadth: how many words a memory may be expected to share with a query, see `reachable`; infinite for all of them.
     """
 
     k1: float = 1.2
     b: float = 0.75
     rarity: float = 1.0
     dates: float = 1.0
+    breadth: float = math.inf
 
 
 DATE_SIGN: Final = "@"
@@ -94,9 +96,14 @@ def rarities(
     return found
 
 
-def reachable(idfs: Mapping[str, float]) -> float:
-    """The rarities that one memory could have together: it has one year, one month and one day."""
-    words = math.fsum(rarity for term, rarity in idfs.items() if not term.startswith(DATE_SIGN))
+def reachable(idfs: Mapping[str, float], parameters: Bm25 = DEFAULT) -> float:
+    """The rarities that one memory could be expected to have together.
+
+    It has one year, one month and one day. Of the words of a long query no memory has all: rarest first and counted
+    from 0, the i-th counts 1 / (1 + i / breadth).
+    """
+    rarest_first = sorted((rarity for term, rarity in idfs.items() if not term.startswith(DATE_SIGN)), reverse=True)
+    words = math.fsum(rarity / (1.0 + place / parameters.breadth) for place, rarity in enumerate(rarest_first))
     dates: dict[str, float] = {}
     for term, rarity in idfs.items():
         if term.startswith(DATE_SIGN):
@@ -106,9 +113,9 @@ def reachable(idfs: Mapping[str, float]) -> float:
 
 
 def attainable(found: float, idfs: Mapping[str, float], parameters: Bm25 = DEFAULT) -> float:
-    """`found` as a share, 0..1, of the most that any memory could reach for these query terms.
+    """`found` as a share of the most that a memory could be expected to reach for these query terms.
 
-    Makes scores of different queries comparable, which a fixed weight in the ranking formula needs.
+    It is 0 or more, and above 1 only for a memory that has more of a long query than was to be expected. Makes scores of different queries comparable, which a fixed weight in the ranking formula needs.
     """
-    most = reachable(idfs) * (parameters.k1 + 1)
-    return min(1.0, max(0.0, found / most)) if most > 0 else 0.0
+    most = reachable(idfs, parameters) * (parameters.k1 + 1)
+    return max(0.0, found / most) if most > 0 else 0.0

@@ -22,7 +22,7 @@ DEFAULT: Final = RankingProfile(
     confidence=0.003,
     popularity=0.002,
     entity=0.15,
-    bm25=Bm25(k1=1.2, b=0.5, rarity=1.5, dates=2.0),
+    bm25=Bm25(k1=1.2, b=0.5, rarity=1.5, dates=2.0, breadth=20.0),
     turns=TurnWeights(),
 )
 """The profile chosen by measurement (docs/evaluation.md).

@@ -25,7 +25,7 @@ class Distance(StrEnum):
 
 
 class TextTerm(StrEnum):
-    """Which lexical score enters: PostgreSQL's ts_rank, or BM25 as a share of what the query could reach (0..1)."""
+    """Which lexical score enters: PostgreSQL's ts_rank, or BM25 as a share of what the query could reach."""
 
     TS_RANK = "ts_rank"
     BM25 = "bm25"

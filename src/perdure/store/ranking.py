@@ -191,7 +191,7 @@ async def prepare(tx: SpaceTransaction, query: RankQuery) -> Ready:
         facets=facets,
     )
     idfs = rarities(query.terms, counts.of_terms, counts.memories, query.profile.bm25)
-    total = reachable(idfs) or 1.0
+    total = reachable(idfs, query.profile.bm25) or 1.0
     params: dict[str, object] = {
         "vector": None if vector is None else HalfVector(vector),
         "distance_scale": distance_scale(query.profile, query.family),
