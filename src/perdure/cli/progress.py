@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
@@ -56,3 +56,33 @@ def byte_progress(name: str, total_bytes: int) -> Iterator[ByteProgress]:
                 bar.update(task, completed=bytes_read, messages=messages)
 
         yield Bar()
+
+
+@contextmanager
+def count_progress(name: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
+    """Progress through `total` pieces of work; what is yielded is told how many are done."""
+    if not sys.stderr.isatty():
+        clock = DatabaseClock()
+        told = clock.monotonic()
+
+        def tell_now_and_then(done: int) -> None:
+            nonlocal told
+            if clock.monotonic() - told >= QUIET_S:
+                told = clock.monotonic()
+                tell(f"{name}: {done:,} of {total:,} {unit}")
+
+        yield tell_now_and_then
+        return
+    from rich.console import Console  # noqa: PLC0415 - not needed without a terminal
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(unit, markup=False),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(one_line(name), total=total)
+        yield lambda done: bar.update(task, completed=done)

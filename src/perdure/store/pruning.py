@@ -36,7 +36,10 @@ STANDINGS: Final = """
             SELECT 1 FROM memory_evidence e
             JOIN memory_state b ON b.space_id = %(space_id)s AND b.memory_id = e.memory_id
             WHERE e.space_id = %(space_id)s AND e.kind = 'memory' AND e.external_id = m.memory_id::text
-              AND b.superseded_at IS NULL) AS exempt
+              AND b.superseded_at IS NULL)
+        OR EXISTS (
+            SELECT 1 FROM traits t
+            WHERE t.space_id = %(space_id)s AND t.ended_at IS NULL AND t.evidence_ids @> ARRAY[m.memory_id]) AS exempt
     FROM memory_state m
     JOIN memories w ON w.space_id = %(space_id)s AND w.id = m.memory_id
     WHERE m.space_id = %(space_id)s AND m.memory_id = ANY(%(ids)s)
