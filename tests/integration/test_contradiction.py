@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,6 +15,9 @@ from tests.doubles.clock import SkippingClock
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
 from tests.integration.test_triage import hand_in
+
+if TYPE_CHECKING:
+    from perdure.store.embedded import ServerUrls
 
 
 async def say(space: Space, text: str, **options: object) -> None:
@@ -264,3 +268,96 @@ async def test_a_memory_that_was_changed_while_it_was_judged_is_judged_again(jud
         "The meeting is at 3 pm",
         "The meeting is at 5 pm",
     ]
+
+
+BONN = "For work and family reasons I live in the city of Bonn"
+KIEL = "For work and family reasons I live in the city of Kiel"
+
+
+async def test_two_people_who_say_contrary_things_of_themselves_are_both_right(
+    judged: Space, chat: ChatServer, noon: SkippingClock
+) -> None:
+    chat.answer("contradiction", {"verdict": "UPDATES", "reason": "another city"})
+    await say(judged, BONN, speaker="Ada")
+    noon.advance(timedelta(hours=1))
+    await say(judged, KIEL, speaker="Bob")
+    stored = await everything(judged)
+    assert await live(judged) == [BONN, KIEL]
+    assert stored[BONN].conflicts_with == (stored[KIEL].id,)
+    noon.advance(timedelta(hours=1))
+    await say(judged, f"{KIEL}, and Ada lives there with me now", speaker="Bob")
+    assert BONN not in await live(judged)
+
+
+async def test_what_somebody_saves_of_themselves_outdates_nobody_else(
+    judged: Space, chat: ChatServer, noon: SkippingClock
+) -> None:
+    chat.answer("contradiction", {"verdict": "CONTRADICTS", "reason": "another city"})
+    await say(judged, BONN, speaker="Ada")
+    noon.advance(timedelta(hours=1))
+    await judged.save(KIEL, speaker="Bob")
+    await judged.drain()
+    assert await live(judged) == [BONN, KIEL]
+
+
+async def test_in_a_family_that_nobody_knows_only_shared_names_are_asked_about_until_it_is_calibrated(
+    urls: ServerUrls, chat: ChatServer, noon: SkippingClock
+) -> None:
+    embedder = HashedEmbedder(calibration=None)
+    async with open_memory(urls, embedder, clock=noon, thinker_url=chat.url, subagent_url=chat.url) as memory:
+        space = memory.space(f"uncalibrated-{noon.now().timestamp()}-{id(memory)}")
+        await say(space, BONN)
+        await say(space, KIEL)
+        assert chat.asked("contradiction") == []
+        chat.answer("entities", {"entities": ["Lovelace"]})
+        await say(space, f"{BONN} beside Lovelace")
+        await say(space, f"{KIEL} beside Lovelace")
+        assert [request.data("old") for request in chat.asked("contradiction")] == [f"{BONN} beside Lovelace"]
+
+
+async def test_the_prompt_of_each_verdict_score_and_name_is_kept_with_what_it_changed(
+    judged: Space, chat: ChatServer
+) -> None:
+    chat.answer("entities", {"entities": ["Bonn"]})
+    chat.answer("quality", {"specificity": 1, "uniqueness": 1, "entities": ["Rhine"], "confidence": 1})
+    await say(judged, BONN)
+    chat.answer("contradiction", {"verdict": "UPDATES", "reason": "moved"})
+    await say(judged, KIEL)
+    stored = await everything(judged)
+    history = {row["action"]: row["made_by"] for row in await judged.history(stored[BONN].id)}
+    assert history == {"entities": f"quality-1/{chat.model}", "supersede": f"contradiction-1/{chat.model}"}
+    async with judged._memory.resources.database.owner() as owner:
+        cursor = await owner.execute("SELECT marks FROM memories WHERE id = %s", (stored[BONN].id,))
+        (row,) = await cursor.fetchall()
+    assert row["marks"] == {"entities": f"quality-1/{chat.model}", "quality": f"quality-1/{chat.model}"}
+
+
+async def test_names_that_could_not_be_found_hold_up_no_memory_and_are_asked_for_again(
+    judged: Space, chat: ChatServer, noon: SkippingClock
+) -> None:
+    for _ in range(2):
+        chat.then("entities", "no names, sorry")
+    chat.answer("entities", {"entities": ["Bonn"]})
+    await judged.capture(user=BONN)
+    report = await judged.drain()
+    assert (report.done, report.failed) == (1, 0)
+    (memory,) = await judged.list()
+    noon.advance(timedelta(hours=1))
+    await judged.drain()
+    assert (await judged.get(memory.id)).entities == ("Bonn",)
+    async with judged._memory.resources.database.owner() as owner:
+        cursor = await owner.execute("SELECT marks -> 'entities' AS made_by FROM memories WHERE id = %s", (memory.id,))
+        assert [row["made_by"] for row in await cursor.fetchall()] == [f"entities-1/{chat.model}"]
+
+
+async def test_a_saved_text_is_compared_though_its_names_could_not_be_found(
+    judged: Space, chat: ChatServer, noon: SkippingClock
+) -> None:
+    chat.answer("contradiction", {"verdict": "UPDATES", "reason": "moved"})
+    await judged.save(BONN)
+    await judged.drain()
+    noon.advance(timedelta(hours=1))
+    chat.answer("entities", "no names, sorry")
+    await judged.save(KIEL)
+    await judged.drain()
+    assert await live(judged) == [KIEL]

@@ -25,8 +25,16 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NEW = 10**18
 
 
-def side(memory_id: int, *, hours: float = 0, trust: str = "user", audience: str | None = None) -> Side:
-    return Side(memory_id, trust, NOON + timedelta(hours=hours), audience)
+def side(
+    memory_id: int,
+    *,
+    hours: float = 0,
+    trust: str = "user",
+    audience: str | None = None,
+    speaker: str | None = None,
+    names: tuple[str, ...] = (),
+) -> Side:
+    return Side(memory_id, trust, NOON + timedelta(hours=hours), audience, speaker, frozenset(names))
 
 
 def test_every_trust_has_a_rank_of_its_own_in_the_order_of_the_type() -> None:
@@ -145,3 +153,38 @@ def test_a_saved_private_memory_names_what_the_space_knows_better() -> None:
 def test_a_memory_saved_with_less_trust_is_in_conflict_with_what_it_says_otherwise_than() -> None:
     assert plan_for_saved(side(5, trust="assistant"), [(side(1), CONTRADICTS)]) == Plan(conflicts=(1,))
     assert plan_for_saved(side(5, trust="assistant"), [(side(1), DUPLICATE)]) == Plan()
+
+
+@pytest.mark.parametrize("verdict", [UPDATES, CONTRADICTS])
+@pytest.mark.parametrize("hours", [1, -1])
+def test_two_people_who_speak_for_themselves_never_outdate_each_other(verdict: str, hours: float) -> None:
+    bob, ada = side(NEW, hours=hours, speaker="bob"), side(1, speaker="ada")
+    assert effect(verdict, bob, ada) is Effect.CONFLICT
+    assert effect(verdict, side(NEW, hours=hours, speaker="bob", audience="x"), ada) is not Effect.SUPERSEDE_OLD
+
+
+def test_who_names_the_other_speaks_of_them() -> None:
+    bob, ada = side(NEW, hours=1, speaker="bob", names=("ada",)), side(1, speaker="ada")
+    assert effect(UPDATES, bob, ada) is Effect.SUPERSEDE_OLD
+    assert effect(DUPLICATE, bob, ada) is Effect.MERGE
+
+
+def test_what_two_people_say_in_the_same_words_of_themselves_stays_two_memories() -> None:
+    assert effect(DUPLICATE, side(NEW, speaker="bob"), side(1, speaker="ada")) is Effect.NOTHING
+
+
+def test_nobody_in_particular_and_strangers_are_judged_as_ever() -> None:
+    assert effect(UPDATES, side(NEW, hours=1), side(1, speaker="ada")) is Effect.SUPERSEDE_OLD
+    assert effect(UPDATES, side(NEW, hours=1, speaker="ada"), side(1, speaker="ada")) is Effect.SUPERSEDE_OLD
+    mail = side(1, speaker="grace", trust="external")
+    assert effect(UPDATES, side(NEW, hours=1, speaker="ada"), mail) is Effect.SUPERSEDE_OLD
+
+
+def test_a_truth_said_again_speaks_of_whom_either_telling_names() -> None:
+    again = side(NEW, hours=2, speaker="bob", names=("ada",))
+    judged = [(side(1, speaker="bob"), DUPLICATE), (side(2, hours=1, speaker="ada"), UPDATES)]
+    assert plan(again, judged) == Plan(merge_into=1, superseded=(2,))
+
+
+def test_what_somebody_saved_of_themselves_is_in_conflict_with_what_another_says() -> None:
+    assert plan_for_saved(side(5, speaker="bob"), [(side(1, speaker="ada"), UPDATES)]) == Plan(conflicts=(1,))

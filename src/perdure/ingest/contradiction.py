@@ -7,6 +7,7 @@ facts at once, one sees the other's.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -17,10 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perdure.embedding import Calibration
-from perdure.ingest.saving import masked_labels
 from perdure.ingest.work import Unjudged, together
 from perdure.llm import Ledger, render
-from perdure.llm.schemas import ContradictionVerdict, ExtractedEntities
+from perdure.llm.schemas import ContradictionVerdict
 from perdure.resources import Resources, calibration_of
 from perdure.rules.verdicts import DUPLICATE, TRUST_RANK, Side
 from perdure.store.database import SpaceTransaction
@@ -28,13 +28,13 @@ from perdure.store.memories import MemoryRow
 from perdure.store.related import nearest_live, sharing_entities
 from perdure.store.spaces import SpaceRow, SpaceState, lock_space, read_state
 from perdure.store.texts import read_live_texts
-from perdure.text import entity_key, entity_keys, mask
+from perdure.text import fold, is_role, mask, name_keys, phrase_in
 from perdure.types import Trust
+
+log = logging.getLogger("perdure.ingest")
 
 SHARING: Final = 3
 """Candidates that share an entity, besides."""
-CONTRADICTION_DISTANCE: Final = 0.3
-"""Cosine distance below which memories may contradict (mission: 0.3), in a family that nobody could calibrate yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,19 @@ class Candidate:
     def text(self) -> str:
         return "\n".join(row.memory.summary for row in self.rows)
 
+    def naming(self, people: AbstractSet[str]) -> Candidate:
+        """The same, knowing whom of these people its text names."""
+        return replace(self, side=replace(self.side, names=named_in(self.text, people)))
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A candidate with what was said about it: one of the four verdicts, and why."""
+    """A candidate with what was said about it: one of the four verdicts, why, and by which prompt and model."""
 
     candidate: Candidate
     verdict: str
     reason: str
+    made_by: str | None = None
 
 
 @dataclass(slots=True)
@@ -96,7 +101,7 @@ class Judge:
     ledger: Ledger
     subject: Subject
     excluding: tuple[int, ...] = ()
-    _verdicts: dict[tuple[int, str], tuple[str, str]] = field(default_factory=dict)
+    _verdicts: dict[tuple[int, str], tuple[str, str, str | None]] = field(default_factory=dict)
     _looked: tuple[int, frozenset[int]] | None = None
     """What was near when so much had arrived in the space (`SpaceState.arrivals`)."""
 
@@ -136,7 +141,8 @@ class Judge:
                 missing.append(candidate.id)
         if missing:
             raise Unjudged(missing)
-        return judged
+        people = speakers([one.candidate.side for one in judged]) | {who(self.subject.speaker) or ""}
+        return [replace(one, candidate=one.candidate.naming(people)) for one in judged]
 
     async def _locked_candidates(self, tx: SpaceTransaction) -> tuple[AbstractSet[int], list[Candidate]]:
         """What is near, and every candidate there is now. It is looked for again only if that could find another one.
@@ -153,9 +159,9 @@ class Judge:
         near = await self._near(tx, state)
         return near, await self._candidates(tx, near | asked)
 
-    def _verdict(self, candidate: Candidate) -> tuple[str, str] | None:
+    def _verdict(self, candidate: Candidate) -> tuple[str, str, str | None] | None:
         if candidate.exact:
-            return DUPLICATE, "the same words"
+            return DUPLICATE, "the same words", None
         return self._verdicts.get((candidate.id, candidate.text))
 
     async def _ask(self, candidate: Candidate) -> None:
@@ -171,36 +177,48 @@ class Judge:
         )
         answer = await self.resources.models.ask("contradiction", prompt, ContradictionVerdict, ledger=self.ledger)
         reason = mask(answer.value.reason).text
-        self._verdicts[candidate.id, candidate.text] = answer.value.verdict, reason
+        self._verdicts[candidate.id, candidate.text] = answer.value.verdict, reason, answer.made_by
 
     async def _near(self, tx: SpaceTransaction, state: SpaceState | None) -> set[int]:
-        """The nearest live memories and those that share an entity; none without a model to judge them."""
+        """The nearest live memories and those that share an entity; none without a model to judge them.
+
+        In a family that nobody has calibrated yet "near" means nothing: there, only shared entities are asked about.
+        """
+        if not self.resources.models.can("contradiction"):
+            return set()
         subject = self.subject
-        ids: set[int] = set()
-        if self.resources.models.can("contradiction"):
-            below = contradiction_distance(await calibration_of(tx, self.resources, self.space))
-            most = self.resources.settings.contradiction_candidates
-            nearest: dict[int, float] = {}
-            for vector in subject.vectors:
-                for near in await nearest_live(
-                    tx,
-                    self.resources.family,
-                    vector,
-                    audience=subject.audience,
-                    below=below,
-                    limit=most,
-                    excluding=self.excluding,
-                    memories=state.memories if state else 0,
-                ):
-                    nearest[near.memory_id] = min(near.distance, nearest.get(near.memory_id, near.distance))
-            ids.update(sorted(nearest, key=nearest.__getitem__)[:most])
-            excluding = [*self.excluding, *ids]
-            ids.update(
-                await sharing_entities(
-                    tx, subject.entity_keys, audience=subject.audience, limit=SHARING, excluding=excluding
-                )
+        below = contradiction_distance(await calibration_of(tx, self.resources, self.space))
+        if below is None:
+            log.info(
+                "what is near isn't known in this space yet: a new memory is compared with those that share a name"
             )
-        return ids
+            ids: set[int] = set()
+        else:
+            ids = await self._nearest(tx, below, state.memories if state else 0)
+        excluding = [*self.excluding, *ids]
+        return ids.union(
+            await sharing_entities(
+                tx, subject.entity_keys, audience=subject.audience, limit=SHARING, excluding=excluding
+            )
+        )
+
+    async def _nearest(self, tx: SpaceTransaction, below: float, memories: int) -> set[int]:
+        """The few live memories that are nearest to any chunk of the subject."""
+        most = self.resources.settings.contradiction_candidates
+        nearest: dict[int, float] = {}
+        for vector in self.subject.vectors:
+            for near in await nearest_live(
+                tx,
+                self.resources.family,
+                vector,
+                audience=self.subject.audience,
+                below=below,
+                limit=most,
+                excluding=self.excluding,
+                memories=memories,
+            ):
+                nearest[near.memory_id] = min(near.distance, nearest.get(near.memory_id, near.distance))
+        return set(sorted(nearest, key=nearest.__getitem__)[:most])
 
     async def _candidates(self, tx: SpaceTransaction, ids: AbstractSet[int]) -> list[Candidate]:
         """The live texts that these memories belong to, and the one that says exactly the same as the subject."""
@@ -224,9 +242,12 @@ class Judge:
         return side
 
 
-def contradiction_distance(calibration: Calibration | None) -> float:
-    """Cosine distance below which memories may contradict, in a family that is calibrated like this."""
-    return CONTRADICTION_DISTANCE if calibration is None else calibration.contradiction_distance
+def contradiction_distance(calibration: Calibration | None) -> float | None:
+    """Cosine distance below which memories may contradict (0.3 in the mission's family), by a family's calibration.
+
+    None without one: a space of few memories, embedded by a model that nobody knows.
+    """
+    return None if calibration is None else calibration.contradiction_distance
 
 
 def side_of(root: int, row: MemoryRow, heard: datetime | None) -> Side:
@@ -236,28 +257,25 @@ def side_of(root: int, row: MemoryRow, heard: datetime | None) -> Side:
     """
     memory = row.memory
     first = min(memory.source_date, memory.created_at)
-    return Side(root, memory.trust, first if heard is None else max(first, heard), memory.audience)
+    observed = first if heard is None else max(first, heard)
+    return Side(root, memory.trust, observed, memory.audience, speaker=who(memory.speaker))
+
+
+def who(speaker: str | None) -> str | None:
+    """Who a speaker is, folded; None for nobody in particular."""
+    return None if speaker is None or is_role(speaker) else fold(speaker)
+
+
+def speakers(sides: Sequence[Side]) -> frozenset[str]:
+    """Who said these, as far as that is known; folded."""
+    return frozenset(side.speaker for side in sides if side.speaker)
+
+
+def named_in(text: str, people: AbstractSet[str]) -> frozenset[str]:
+    """Which of these people a text names, by any of their names."""
+    return frozenset(name for name in people if any(phrase_in(key, text) for key in name_keys(name)))
 
 
 def said_by(speaker: str | None, trust: Trust) -> str:
     """Who said something, for a prompt: the name, or the part they have."""
     return speaker or trust
-
-
-async def extracted_entities(resources: Resources, text: str, ledger: Ledger) -> tuple[str, ...] | None:
-    """Whom and what a text names, by the subagent; None without one.
-
-    Raises:
-        ModelUnavailable, ModelFailed.
-    """
-    if not resources.models.can("entities"):
-        return None
-    answer = await resources.models.ask("entities", render("entities", text=text), ExtractedEntities, ledger=ledger)
-    return masked_labels(answer.value.entities)
-
-
-def keys_to_share(text: str, entities: Sequence[str] | None) -> tuple[str, ...]:
-    """Keys of entities by which candidates are looked for: those that are known, else all that the text could name."""
-    if entities is None:
-        return tuple(entity_keys(text))
-    return tuple(sorted({entity_key(entity) for entity in entities} - {""}))

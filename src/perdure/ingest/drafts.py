@@ -22,7 +22,10 @@ HASH_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A text to remember and all that is known about it. `text` has come through the door (`text.require_text`)."""
+    """A text to remember and all that is known about it. `text` has come through the door (`text.require_text`).
+
+    `made_by` is the prompt and model whose words it is in, `marks` by call site those that completed it.
+    """
 
     text: str
     source: str
@@ -40,6 +43,7 @@ class Draft:
     pinned: bool = False
     evidence: tuple[Evidence, ...] = ()
     made_by: str | None = None
+    marks: Mapping[str, str] = field(default_factory=dict)
 
 
 def draft_of(memory: StoredMemory) -> Draft:
@@ -137,5 +141,6 @@ def chunk_of(draft: Draft, piece: str, vector: Matrix | None, *, whole: bool, la
         metadata=draft.metadata,
         pinned=draft.pinned,
         made_by=draft.made_by,
+        marks=draft.marks,
         evidence=draft.evidence,
     )

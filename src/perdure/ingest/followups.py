@@ -11,8 +11,9 @@ from datetime import timedelta
 from typing import Final
 
 from perdure.embedding import Calibration
-from perdure.ingest.contradiction import contradiction_distance, extracted_entities, said_by
+from perdure.ingest.contradiction import contradiction_distance, said_by
 from perdure.ingest.drafts import Draft, excerpt_of, prepare
+from perdure.ingest.naming import extracted_entities
 from perdure.ingest.saving import MEMORY, masked_labels
 from perdure.ingest.work import Ready
 from perdure.ingest.writing import write_texts
@@ -30,8 +31,6 @@ from perdure.text import mask, truncate_chars
 from perdure.types import Evidence, MemoryType, Nothing, Outcome, Stored, Trust
 
 TRANSITION: Final = "transition"
-TRANSITION_DISTANCE: Final = 0.4
-"""Cosine distance below which a memory has to do with an upheaval (ours: 0.4), in a family nobody could calibrate."""
 MOST_RELATED: Final = 10
 """Memories that are looked at (mission: 10)."""
 LEAST_RELATED: Final = 2
@@ -70,9 +69,10 @@ async def handle_quality(resources: Resources, space: SpaceRow, work: QueuedWork
         if not _same(now, rows):
             return [Nothing(NOTHING_LEFT)]
         ids = [row.memory.id for row in now]
-        if await apply_quality(tx, ids, score.specificity, score.uniqueness, score.confidence):
+        scores = score.specificity, score.uniqueness, score.confidence
+        if await apply_quality(tx, ids, *scores, made_by=answer.made_by):
             for row in now:
-                await add_entities(tx, row, entities, "quality")
+                await add_entities(tx, row, entities, "quality", made_by=answer.made_by)
         return []
 
     return Ready(write)
@@ -89,8 +89,8 @@ async def handle_entities(resources: Resources, space: SpaceRow, work: QueuedWor
         return await _live(tx, space, work)
 
     rows = await resources.database.in_space(space.id, read)
-    entities = await extracted_entities(resources, _text(rows), ledger) if rows else None
-    if not entities:
+    named = await extracted_entities(resources, _text(rows), ledger) if rows else None
+    if named is None or not named.entities:
         return Ready.nothing(NOTHING_LEFT)
 
     async def write(tx: SpaceTransaction) -> Sequence[Outcome]:
@@ -98,7 +98,7 @@ async def handle_entities(resources: Resources, space: SpaceRow, work: QueuedWor
         if not _same(now, rows):
             return [Nothing(NOTHING_LEFT)]
         for row in now:
-            await add_entities(tx, row, entities, "entities")
+            await add_entities(tx, row, named.entities, "entities", made_by=named.made_by)
         return []
 
     return Ready(write)
@@ -179,7 +179,7 @@ async def _with_near(
     resources: Resources,
     space: SpaceRow,
     work: QueuedWork,
-    distance: Callable[[Calibration | None], float],
+    distance: Callable[[Calibration | None], float | None],
     *,
     limit: int,
     looking_back: timedelta | None = None,
@@ -187,7 +187,7 @@ async def _with_near(
     """The chunks of the text, and the live memories nearest to it by the vector that it was stored with.
 
     Args:
-        distance: below which cosine distance they count, by what is known of the family.
+        distance: below which cosine distance they count, by what is known of the family; None where none does.
         limit: how many of them at most, nearest first.
         looking_back: only what happened so long ago or later.
     """
@@ -196,14 +196,15 @@ async def _with_near(
         rows = await _live(tx, space, work)
         first = [row.memory.id for row in rows[:1]]
         vectors = await read_vectors(tx, resources.family.id, first)
-        if not vectors:
+        below = distance(await calibration_of(tx, resources, space))
+        if not vectors or below is None:
             return rows, []
         near = await nearest_live(
             tx,
             resources.family,
             vectors[first[0]],
             audience=rows[0].memory.audience,
-            below=distance(await calibration_of(tx, resources, space)),
+            below=below,
             limit=limit,
             excluding=[row.memory.id for row in rows],
             since=None if looking_back is None else tx.now - looking_back,
@@ -214,8 +215,9 @@ async def _with_near(
     return await resources.database.in_space(space.id, read)
 
 
-def _transition_distance(calibration: Calibration | None) -> float:
-    return TRANSITION_DISTANCE if calibration is None else calibration.transition_distance
+def _transition_distance(calibration: Calibration | None) -> float | None:
+    """Cosine distance below which a memory has to do with an upheaval (ours: 0.4, in the mission's family)."""
+    return None if calibration is None else calibration.transition_distance
 
 
 def _same(now: Sequence[MemoryRow], then: Sequence[MemoryRow]) -> bool:

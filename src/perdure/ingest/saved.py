@@ -6,11 +6,13 @@ It may make a tombstone of an older memory; it never takes back what was saved.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from perdure.ingest.contradiction import Judge, Subject, extracted_entities, keys_to_share, side_of
+from perdure.ingest.contradiction import Judge, Subject, named_in, side_of, speakers
+from perdure.ingest.naming import ask_later, entities_or_later, keys_to_share
 from perdure.ingest.truth import carry_out
 from perdure.ingest.work import Ready
 from perdure.llm import Ledger
@@ -50,7 +52,8 @@ async def check_stored(resources: Resources, space: SpaceRow, work: QueuedWork, 
         return Ready.nothing(NOTHING_OUTDATED)
     first = rows[0].memory
     text = "\n".join(row.memory.summary for row in rows)
-    entities = first.entities or await extracted_entities(resources, text, ledger)
+    named, failed = (None, False) if first.entities else await entities_or_later(resources, text, ledger)
+    entities = first.entities or (named.entities if named else None)
     subject = Subject(
         text=text,
         trust=first.trust,
@@ -69,10 +72,14 @@ async def check_stored(resources: Resources, space: SpaceRow, work: QueuedWork, 
             # Changed, outdated or erased meanwhile: there is nothing to be said about it any more.
             return [Nothing(NOTHING_OUTDATED)]
         judged = {one.candidate.id: one for one in await judge.judged(tx)}
-        side = side_of(first.chunk_of or first.id, now[0], (await last_observed(tx, [now[0].memory.id])).get(first.id))
+        heard = (await last_observed(tx, [now[0].memory.id])).get(first.id)
+        names = named_in(text, speakers([one.candidate.side for one in judged.values()]))
+        side = replace(side_of(first.chunk_of or first.id, now[0], heard), names=names)
         found = plan_for_saved(side, [(one.candidate.side, one.verdict) for one in judged.values()])
         for row in now:
-            await add_entities(tx, row, entities or (), "contradiction")
+            await add_entities(tx, row, entities or (), "contradiction", made_by=named.made_by if named else None)
+        if failed:
+            await ask_later(tx, work, "entities", [row.memory.id for row in now])
         return await carry_out(tx, space, found, side.id, judged, by=first.source) or [Nothing(NOTHING_OUTDATED)]
 
     return Ready(write, judge.judge)

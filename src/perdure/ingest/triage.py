@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Final
 
 from perdure.errors import EmbeddingUnavailable, ModelFailed, ModelUnavailable
-from perdure.ingest.contradiction import Judge, Subject, extracted_entities, keys_to_share
+from perdure.ingest.contradiction import Judge, Subject
 from perdure.ingest.domains import DOMAINS, Material, observed
 from perdure.ingest.drafts import Draft, prepare
+from perdure.ingest.naming import ask_later, entities_or_later, keys_to_share
 from perdure.ingest.old_news import FORGOTTEN, Told, old_news
 from perdure.ingest.revisions import earlier_revisions, outdate
 from perdure.ingest.saving import masked_labels
@@ -25,7 +26,7 @@ from perdure.resources import Resources
 from perdure.store.changes import lower_salience, supersede
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, NewText, read_rows
-from perdure.store.queue import Queue, QueuedWork, enqueue
+from perdure.store.queue import QueuedWork
 from perdure.store.spaces import SpaceRow
 from perdure.text import has_letter_or_digit, mask
 from perdure.types import Nothing, Outcome, StoredMemory, Trust
@@ -66,7 +67,7 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
     excluding = (*(row.memory.id for row in kept_before), *_replaced(work))
     try:
         draft = material.draft(verdict, answer.made_by)
-        draft, text, judge = await _compare(resources, space, work, draft, ledger, excluding=excluding)
+        draft, text, judge, unnamed = await _compare(resources, space, work, draft, ledger, excluding=excluding)
     except (ModelUnavailable, EmbeddingUnavailable):
         _remember(resources, space, work, answer)
         raise
@@ -83,7 +84,7 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
         outdated = await outdate(tx, await earlier_revisions(tx, space, work), kept.survivor, work)
         if replaced:
             await _take_the_place(tx, replaced, kept.survivor, answer.made_by)
-        await _follow_up(tx, resources, work, draft, kept, shift=shift)
+        await _follow_up(tx, resources, work, draft, kept, shift=shift, unnamed=unnamed)
         return (*kept.outcomes, *outdated)
 
     return Ready(write, judge.judge)
@@ -116,14 +117,19 @@ async def _compare(
     ledger: Ledger,
     *,
     excluding: tuple[int, ...],
-) -> tuple[Draft, NewText, Judge]:
-    """The draft with its entities, ready to be stored, and what was said of all that is near it."""
-    entities = await extracted_entities(resources, draft.text, ledger)
-    draft = replace(draft, entities=entities or ())
+) -> tuple[Draft, NewText, Judge, bool]:
+    """The draft with its entities, ready to be stored, and what was said of all that is near it.
+
+    Last is whether it is still to be asked whom it names.
+    """
+    named, unnamed = await entities_or_later(resources, draft.text, ledger)
+    entities = named.entities if named else None
+    if named:
+        draft = replace(draft, entities=named.entities, marks={"entities": named.made_by})
     (text,) = await prepare([draft], resources.embedder, resources.settings.max_chunk_bytes)
     judge = Judge(resources, space, ledger, subject_of(draft, text, work, entities), excluding)
     await judge.judge()
-    return draft, text, judge
+    return draft, text, judge, unnamed
 
 
 def subject_of(draft: Draft, text: NewText, work: QueuedWork, entities: Sequence[str] | None) -> Subject:
@@ -200,22 +206,23 @@ async def _take_the_place(tx: SpaceTransaction, rows: Sequence[MemoryRow], survi
 
 
 async def _follow_up(
-    tx: SpaceTransaction, resources: Resources, work: QueuedWork, draft: Draft, kept: Kept, *, shift: bool
+    tx: SpaceTransaction,
+    resources: Resources,
+    work: QueuedWork,
+    draft: Draft,
+    kept: Kept,
+    *,
+    shift: bool,
+    unnamed: bool,
 ) -> None:
     """What is still to be asked about a new memory once it is stored."""
     if not kept.ids or not kept.live:
         return
-    wanted: list[tuple[str, dict[str, object]]] = [("quality", {"ids": list(kept.ids)})]
+    wanted: list[tuple[str, dict[str, object]]] = [("quality", {})]
+    if unnamed:
+        wanted.append(("entities", {}))
     if shift:
-        wanted.append(("transition", {"ids": list(kept.ids), "summary": draft.text}))
-    for site, payload in wanted:
+        wanted.append(("transition", {"summary": draft.text}))
+    for site, more in wanted:
         if resources.models.can(site):
-            await enqueue(
-                tx,
-                Queue.FOLLOWUP,
-                site,
-                payload,
-                audience=draft.audience,
-                speaker=draft.speaker,
-                occurred_at=work.occurred_at,
-            )
+            await ask_later(tx, work, site, kept.ids, **more)

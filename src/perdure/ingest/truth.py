@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from perdure.ingest.contradiction import Judge, Judged
+from perdure.ingest.contradiction import Judge, Judged, named_in, speakers, who
 from perdure.ingest.keys import facets_of
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
@@ -46,14 +46,22 @@ async def write_judged(
     """
     judged = await judge.judged(tx)
     subject = judge.subject
-    new = Side(NOT_STORED_YET, subject.trust, subject.observed, subject.audience)
+    new = Side(
+        NOT_STORED_YET,
+        subject.trust,
+        subject.observed,
+        subject.audience,
+        speaker=who(subject.speaker),
+        names=named_in(subject.text, speakers([one.candidate.side for one in judged])),
+    )
     found = plan(new, [(one.candidate.side, one.verdict) for one in judged])
     by_id = {one.candidate.id: one for one in judged}
 
     ids: tuple[int, ...] = ()
     first: Stored | Merged
     if found.merge_into is not None:
-        await merge_into(tx, by_id[found.merge_into].candidate.rows, text)
+        target = by_id[found.merge_into]
+        await merge_into(tx, target.candidate.rows, text, made_by=target.made_by)
         first, survivor = Merged(found.merge_into), found.merge_into
     else:
         same = [by_id[old] for old in found.superseded if by_id[old].verdict == DUPLICATE]
@@ -111,4 +119,4 @@ async def carry_out(
 
 async def _supersede(tx: SpaceTransaction, rows: Sequence[MemoryRow], new_id: int, why: Judged, by: str) -> None:
     reason = f"{why.verdict}: {why.reason}"
-    await supersede(tx, rows, new_id, reason=reason, changed_by=by, at=tx.now)
+    await supersede(tx, rows, new_id, reason=reason, changed_by=by, at=tx.now, made_by=why.made_by)

@@ -1,13 +1,14 @@
 """What a verdict does to two memories, given who vouches for each, when each was observed, and who may see it.
 
 The later truth wins, by observed time and not by arrival: old news arriving late doesn't overturn newer truth. Lower
-trust never supersedes higher, and what only one audience may see never supersedes what the whole space may see.
+trust never supersedes higher, what only one audience may see never supersedes what the whole space may see, and nobody
+supersedes what another person said without naming them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -40,13 +41,16 @@ class Side:
     """One memory as far as a verdict is concerned. `observed` is when it was last known to be so.
 
     `id` tells which came in first where both were observed at the same moment; a new one has a greater id than all
-    that are stored.
+    that are stored. `speaker` is who said it, if that is known, and `names` are the speakers among those concerned whom
+    the text names; both folded.
     """
 
     id: int
     trust: str
     observed: datetime
     audience: str | None = None
+    speaker: str | None = None
+    names: frozenset[str] = frozenset()
 
     @property
     def age(self) -> tuple[datetime, int]:
@@ -82,7 +86,7 @@ def effect(verdict: str, new: Side, old: Side) -> Effect:
     newer, older = (new, old) if new.age > old.age else (old, new)
     if newer.audience is not None and older.audience is None:
         return Effect.CONFLICT_UNSEEN
-    if TRUST_RANK[newer.trust] < TRUST_RANK[older.trust]:
+    if TRUST_RANK[newer.trust] < TRUST_RANK[older.trust] or _is_anothers(newer, older):
         return Effect.CONFLICT if new.audience == old.audience else Effect.CONFLICT_UNSEEN
     return Effect.SUPERSEDE_OLD if newer is new else Effect.SUPERSEDE_NEW
 
@@ -100,7 +104,8 @@ def plan(new: Side, judged: Sequence[tuple[Side, str]]) -> Plan:
         if TRUST_RANK[new.trust] < TRUST_RANK[target.trust]:
             # Hearsay bears out what somebody more trusted said, and neither renews it nor turns it against anything.
             return Plan(merge_into=target.id)
-        survivor = Side(target.id, target.trust, max(target.observed, new.observed), target.audience)
+        observed = max(target.observed, new.observed)
+        survivor = replace(target, observed=observed, names=target.names | new.names)
 
     found: dict[Effect, list[Side]] = {each: [] for each in Effect}
     for old, verdict in judged:
@@ -116,9 +121,19 @@ def plan(new: Side, judged: Sequence[tuple[Side, str]]) -> Plan:
     )
 
 
+def _is_anothers(one: Side, other: Side) -> bool:
+    """Whether two people speak, each for themselves: "I live in Bonn" says nothing of where somebody else lives.
+
+    Where `one` names the other's speaker, it does speak of them.
+    """
+    both = one.speaker is not None and other.speaker is not None and one.speaker != other.speaker
+    return both and one.trust == other.trust == "user" and other.speaker not in one.names
+
+
 def _of_duplicate(new: Side, old: Side) -> Effect:
-    """The same told to another audience is kept apart; told by somebody more trusted, it takes the other's place."""
-    if new.audience != old.audience:
+    """The same told to another audience is kept apart, and so is what somebody else says in the same words of
+    themselves; told by somebody more trusted, it takes the other's place."""
+    if new.audience != old.audience or (_is_anothers(new, old) and _is_anothers(old, new)):
         return Effect.NOTHING
     return Effect.SUPERSEDE_OLD if TRUST_RANK[new.trust] > TRUST_RANK[old.trust] else Effect.MERGE
 

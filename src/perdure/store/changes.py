@@ -139,6 +139,11 @@ LOWER_SALIENCE: Final = """
     RETURNING m.memory_id
 """
 
+SET_MARK: Final = """
+    UPDATE memories SET marks = marks || jsonb_build_object(%(site)s::text, %(made_by)s::text)
+    WHERE space_id = %(space_id)s AND id = ANY(%(ids)s)
+"""
+
 SET_MADE_BY: Final = """
     UPDATE memories SET made_by = %(made_by)s WHERE space_id = %(space_id)s AND id = ANY(%(ids)s)
 """
@@ -271,8 +276,12 @@ async def pin(tx: SpaceTransaction, rows: Sequence[MemoryRow], changed_by: str, 
     await tx.execute(settling(PIN), {"ids": [row.memory.id for row in changing], "pinned": pinned})
 
 
-async def merge_into(tx: SpaceTransaction, rows: Sequence[MemoryRow], text: NewText) -> None:
+async def merge_into(
+    tx: SpaceTransaction, rows: Sequence[MemoryRow], text: NewText, *, made_by: str | None = None
+) -> None:
     """The same arrived again: tags and evidence are united, salience and trust are the greater of both.
+
+    `made_by` is the prompt and model whose verdict it was, where the words are others.
 
     `rows` are all chunks of the stored text; each one that changes gets a row of history. External text adds evidence
     to what somebody else said, and nothing more: no mail makes the user's words weigh more. What a mail said first is
@@ -297,7 +306,7 @@ async def merge_into(tx: SpaceTransaction, rows: Sequence[MemoryRow], text: NewT
             await add_facets(tx, memory_id, tag_keys)
         raised = await tx.execute(settling(RAISE_SALIENCE), {"id": memory_id, "salience": first.salience})
         if added or raised or raises:
-            await write_history(tx, row, "merge", first.source)
+            await write_history(tx, row, "merge", first.source, made_by=made_by)
     await add_evidence(tx, [(row.memory.id, item) for row in rows for item in first.borne_out])
 
 
@@ -361,14 +370,29 @@ async def restore(tx: SpaceTransaction, rows: Sequence[MemoryRow], changed_by: s
 
 
 async def apply_quality(
-    tx: SpaceTransaction, ids: Sequence[int], specificity: float, uniqueness: float, confidence: float
+    tx: SpaceTransaction,
+    ids: Sequence[int],
+    specificity: float,
+    uniqueness: float,
+    confidence: float,
+    *,
+    made_by: str | None = None,
 ) -> int:
     """Raises the salience that memories have by now, once per memory; returns how many were raised.
 
+    `made_by`, the prompt and model that scored them, is kept with them.
     All three scores are 0..1. `salience += (specificity + uniqueness)/2 * (1 - salience/10)`: the mission's.
     """
     gain = (specificity + uniqueness) / 2
-    return await tx.execute(settling(APPLY_QUALITY), {"ids": list(ids), "gain": gain, "confidence": confidence})
+    raised = await tx.execute(settling(APPLY_QUALITY), {"ids": list(ids), "gain": gain, "confidence": confidence})
+    if raised and made_by:
+        await mark(tx, ids, "quality", made_by)
+    return raised
+
+
+async def mark(tx: SpaceTransaction, ids: Sequence[int], site: str, made_by: str) -> None:
+    """Keeps which prompt and model scored or completed memories at a call site; the last one counts."""
+    await tx.execute(SET_MARK, {"ids": list(ids), "site": site, "made_by": made_by})
 
 
 async def lower_salience(
@@ -388,9 +412,17 @@ async def lower_salience(
 
 
 async def add_entities(
-    tx: SpaceTransaction, row: MemoryRow, entities: Sequence[str], changed_by: str = "quality"
+    tx: SpaceTransaction,
+    row: MemoryRow,
+    entities: Sequence[str],
+    changed_by: str = "quality",
+    *,
+    made_by: str | None = None,
 ) -> None:
-    """Unites a memory's entities with these; what it is found by follows. `row` was read in this transaction."""
+    """Unites a memory's entities with these; what it is found by follows. `row` was read in this transaction.
+
+    `made_by`, the prompt and model that found them, is kept in the history and with the memory.
+    """
     memory = row.memory
     known = {entity_key(entity) for entity in memory.entities}
     added: dict[str, str] = {}
@@ -400,7 +432,9 @@ async def add_entities(
             added.setdefault(key, entity)
     if not added:
         return
-    await write_history(tx, row, "entities", changed_by)
+    await write_history(tx, row, "entities", changed_by, made_by=made_by)
+    if made_by:
+        await mark(tx, [memory.id], "entities", made_by)
     await tx.execute(SET_ENTITIES, {"id": memory.id, "entities": [*memory.entities, *added.values()]})
     await tx.execute(ADD_TO_SIGNATURE, {"id": memory.id, "mask": mask(map(entity_position, added))})
     await add_entity_postings(tx, memory.id, list(added))

@@ -41,12 +41,14 @@ FIND_DUPLICATES: Final = """
 
 INSERT_MEMORIES: Final = """
     INSERT INTO memories (space_id, id, summary, search_text, tags, entities, source, trust, speaker, conversation_id,
-                          language, metadata, chunk_of, chunk_no, made_by)
+                          language, metadata, chunk_of, chunk_no, made_by, marks)
     SELECT %(space_id)s, r.id, r.summary, r.search_text, r.tags, r.entities, r.source, r.trust, r.speaker,
-           r.conversation_id, r.language, r.metadata, r.chunk_of, r.chunk_no, r.made_by
+           r.conversation_id, r.language, r.metadata, r.chunk_of, r.chunk_no, r.made_by,
+           r.marks
     FROM jsonb_to_recordset(%(rows)s) AS r (
         id bigint, summary text, search_text text, tags text[], entities text[], source text, trust text, speaker text,
-        conversation_id text, language text, metadata jsonb, chunk_of bigint, chunk_no integer, made_by text)
+        conversation_id text, language text, metadata jsonb, chunk_of bigint, chunk_no integer, made_by text,
+        marks jsonb)
 """
 
 INSERT_STATE: Final = """
@@ -172,6 +174,7 @@ class NewMemory:
     metadata: Mapping[str, object] = field(default_factory=dict)
     pinned: bool = False
     made_by: str | None = None
+    marks: Mapping[str, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
 
     @property
@@ -379,6 +382,7 @@ def _wide_row(memory_id: int, chunk: NewMemory, chunk_of: int | None, chunk_no: 
         "chunk_of": chunk_of,
         "chunk_no": chunk_no,
         "made_by": chunk.made_by,
+        "marks": dict(chunk.marks),
     }
 
 

@@ -10,7 +10,16 @@ from perdure.text.cutting import chunks, graphemes, sentence_ends, truncate_byte
 from perdure.text.dates import date_terms, query_date_terms
 from perdure.text.door import MAX_TEXT_BYTES, clean, has_letter_or_digit, require_text
 from perdure.text.folding import fold
-from perdure.text.names import ASSISTANT, MAX_ENTITY_KEYS, entity_key, entity_keys, is_assistant, is_role, name_keys
+from perdure.text.names import (
+    ASSISTANT,
+    MAX_ENTITY_KEYS,
+    entity_key,
+    entity_keys,
+    is_assistant,
+    is_role,
+    name_keys,
+    phrase_in,
+)
 from perdure.text.questions import is_question
 from perdure.text.relative_dates import relative_date_terms
 from perdure.text.requests import is_request
@@ -46,6 +55,7 @@ __all__ = [
     "masked_fields",
     "masked_json",
     "name_keys",
+    "phrase_in",
     "query_date_terms",
     "query_terms",
     "relative_date_terms",
