@@ -332,3 +332,50 @@ async def test_a_row_that_was_lost_from_a_batch_does_not_hold_the_others(
         assert await memory.resources.database.in_space(row.id, overtake) == 1
         report = await draining
         assert (report.done, report.waiting) == (2, 1)
+
+
+async def test_what_a_cancelled_drain_has_asked_is_counted(judged: Space, chat: ChatServer) -> None:
+    await judged.capture(user="I moved to Lisbon", operation_id="op-1")
+    chat.answer("entities", Slow(30, {"entities": []}))
+    draining = asyncio.create_task(judged.drain())
+    while not chat.asked("entities"):
+        await asyncio.sleep(0.01)
+    draining.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await draining
+    assert (await usage(judged))["triage"].calls == 1
+
+
+async def test_exchanges_and_questions_about_memories_are_told_apart(judged: Space) -> None:
+    await judged.capture(user="I moved to Lisbon", operation_id="op-1")
+    report = await judged.drain()
+    assert (report.done, report.outcomes) == (1, {"stored": 1})
+    assert (report.followed_up, report.followed_up_outcomes) == (1, {})
+    assert report.waits == ()
+
+
+async def test_a_drain_says_what_the_rest_waits_for_and_until_when(
+    judged: Space, chat: ChatServer, noon: SkippingClock
+) -> None:
+    chat.answer("triage", GARBAGE)
+    for number in range(2):
+        await judged.capture(user=f"I moved to Lisbon {number}", operation_id=f"op-{number}", conversation_id="c")
+    report = await judged.drain()
+    first, behind = report.waits
+    assert (first.reason, first.count, behind.reason, behind.count) == ("backing_off", 1, "due", 1)
+    now = noon.now()
+    assert now is not None
+    assert first.until is not None
+    assert now < first.until <= now + timedelta(minutes=5)
+
+    space = await judged._memory.ensure_space(judged.name)
+
+    async def take(tx: SpaceTransaction) -> int:
+        await lock_space(tx)
+        return len(await claim(tx, Queue.TRIAGE, "another", limit=1, visibility=timedelta(minutes=1)))
+
+    noon.advance(timedelta(minutes=10))
+    assert await judged._memory.resources.database.in_space(space.id, take) == 1
+    report = await drain_pending_triage(judged._memory.resources, space, "one", jitter=0)
+    assert [(wait.reason, wait.count) for wait in report.waits] == [("leased", 1), ("due", 1)]
+    assert report.waits[0].until == noon.now() + timedelta(minutes=1)  # type: ignore[operator]

@@ -62,7 +62,7 @@ class Line:
 
     async def give_up(self, work: QueuedWork, answer: str | None = None) -> int:
         async def write(tx: SpaceTransaction) -> int:
-            assert await finish(tx, work, "one")
+            assert await finish(tx, [work], "one")
             return await failed.record_failure(tx, work, "broken", answer)
 
         return await self.run(write)
@@ -96,9 +96,9 @@ async def test_a_row_comes_back_as_it_went_in_and_is_gone_once_it_is_done(line: 
         0,
         kept is Queue.FOLLOWUP,
     )
-    assert await line.run(lambda tx: finish(tx, work, "another")) is False
-    assert await line.run(lambda tx: finish(tx, work, "one")) is True
-    assert await line.run(lambda tx: finish(tx, work, "one")) is False
+    assert await line.run(lambda tx: finish(tx, [work], "another")) is False
+    assert await line.run(lambda tx: finish(tx, [work], "one")) is True
+    assert await line.run(lambda tx: finish(tx, [work], "one")) is False
     line.clock.advance(2 * LEASE)
     assert await line.take(kept) == []
 
@@ -132,7 +132,7 @@ async def test_of_heads_only_each_conversation_has_one_at_a_time(line: Line, kep
     first = await line.take(kept, heads=True)
     assert [row.id for row in first] == [ids[0], ids[2], ids[3], ids[5]]
     assert await line.take(kept, "two", heads=True) == []
-    await line.run(lambda tx: finish(tx, first[0], "one"))
+    await line.run(lambda tx: finish(tx, [first[0]], "one"))
     assert [row.id for row in await line.take(kept, "two", heads=True)] == [ids[1]]
 
 
@@ -149,7 +149,7 @@ async def test_a_renewed_lease_holds_and_only_its_holder_renews_it(line: Line, k
     line.clock.advance(timedelta(seconds=1))
     assert len(await line.take(kept, "another")) == 1
     assert await line.run(lambda tx: queue.renew(tx, works, "one", LEASE)) == 0
-    assert await line.run(lambda tx: finish(tx, works[0], "one")) is False
+    assert await line.run(lambda tx: finish(tx, [works[0]], "one")) is False
 
 
 async def test_rows_of_several_queues_are_renewed_together(line: Line) -> None:
@@ -264,7 +264,7 @@ async def test_ten_thousand_rows_are_claimed_and_finished_by_two_workers_once_ea
 
             async def write(tx: SpaceTransaction, rows: list[QueuedWork] = rows) -> None:
                 for row in rows:
-                    assert await finish(tx, row, holder)
+                    assert await finish(tx, [row], holder)
 
             await line.run(write)
             done.extend(row.id for row in rows)
@@ -317,7 +317,7 @@ async def test_a_clock_that_is_set_back_stops_nothing_for_longer_than_two_hours(
     assert [row.id for row in await line.take(kept, "three", heads=heads)] == [fresh, leased, paused, new]
     assert not await due()
     assert (await line.run(queue.backlog)).leased == 4
-    assert await line.run(lambda tx: finish(tx, taken[leased], "one")) is False
+    assert await line.run(lambda tx: finish(tx, [taken[leased]], "one")) is False
 
 
 @pytest.mark.parametrize("heads", [False, True])

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from perdure.cli.as_data import optional_moment
 from perdure.cli.call import Call, common
 from perdure.cli.called import as_called
 from perdure.cli.failing import FAILED
-from perdure.cli.printing import tell
+from perdure.cli.printing import moment, tell
 from perdure.cli.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from perdure.cli.printing import Screen
-    from perdure.ingest import DrainReport
+    from perdure.ingest import DrainReport, Waiting
     from perdure.memory import Memory
 
 
@@ -44,15 +47,17 @@ def drain(call: Call, *, every: bool) -> int:
     failed = sum(report.failed for report in reports.values())
     waiting = sum(report.waiting for report in reports.values())
     outcomes: Counter[str] = sum((Counter(report.outcomes) for report in reports.values()), Counter())
+    followed_up = sum(report.followed_up for report in reports.values())
     outages = sorted({report.outage for report in reports.values() if report.outage})
 
     def show(screen: Screen) -> None:
-        if not done + failed + waiting:
+        if not done + failed + waiting + followed_up:
             screen.line("Nothing waits.")
             return
         became = ", ".join(f"{count:,} {status}" for status, count in outcomes.items())
         told = f" ({became})" if became else ""
         screen.line(f"{done:,} drained{told}, {failed:,} failed, {waiting:,} still waiting.")
+        _show_details(screen, reports, followed_up)
         if failed:
             tell(as_called("`perdure failed` shows what failed, and replays it."))
 
@@ -67,7 +72,12 @@ def drain(call: Call, *, every: bool) -> int:
             "failed": report.failed,
             "waiting": report.waiting,
             "followed_up": report.followed_up,
+            "followed_up_outcomes": dict(report.followed_up_outcomes),
             "outcomes": dict(report.outcomes),
+            "waits": [
+                {"reason": wait.reason, "count": wait.count, "until": optional_moment(wait.until)}
+                for wait in report.waits
+            ],
         }
         for name, report in reports.items()
     ]
@@ -81,6 +91,24 @@ def drain(call: Call, *, every: bool) -> int:
     }
     call.answer(document | {"spaces": spaces}, show)
     return FAILED if failed or outages else 0
+
+
+def _show_details(screen: Screen, reports: Mapping[str, DrainReport], followed_up: int) -> None:
+    if followed_up:
+        screen.line(f"{counted(followed_up, 'question')} about stored memories settled.")
+    for name, report in reports.items():
+        for wait in report.waits:
+            screen.line(f"{_waits(wait)}{f' ({name})' if len(reports) > 1 else ''}.")
+
+
+def _waits(wait: Waiting) -> str:
+    """What some rows wait for, in words."""
+    until = f" until {moment(wait.until)}" if wait.until else ""
+    return {
+        "leased": f"{wait.count:,} held by a worker, the first one at most{until}",
+        "backing_off": f"{wait.count:,} back off after a failure or an outage, the first one{until}",
+        "due": f"{wait.count:,} could be drained, and wait for an earlier one or for what is said below",
+    }[wait.reason]
 
 
 async def tell_waiting(call: Call, memory: Memory) -> None:

@@ -6,12 +6,13 @@ from perdure.ingest.bootstrap import enqueue_bootstrap
 from perdure.ingest.capture import Exchange, ToolResult, enqueue_exchange, read_exchange
 from perdure.ingest.conclusions import MERGED, PROFILE
 from perdure.ingest.drafts import Draft, prepare, read_again
-from perdure.ingest.drain import DrainReport, drain_pending_triage
+from perdure.ingest.drain import drain_pending_triage
 from perdure.ingest.forgetting import Receipt, forget_memories
 from perdure.ingest.importing import BatchReport, batches, import_batch, read_messages
 from perdure.ingest.items import ItemReport, import_items, read_items
 from perdure.ingest.keys import stored_postings
 from perdure.ingest.operations import operation_fingerprint
+from perdure.ingest.report import DrainReport, Waiting
 from perdure.ingest.restoring import restore_memory
 from perdure.ingest.retriage import retriage
 from perdure.ingest.saving import (
@@ -38,6 +39,7 @@ __all__ = [
     "ItemReport",
     "Receipt",
     "ToolResult",
+    "Waiting",
     "batches",
     "drain_pending_triage",
     "enqueue_archive",

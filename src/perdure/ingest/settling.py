@@ -1,7 +1,7 @@
 """How work leaves its queue: done, given back, or given up; each in one transaction.
 
-What models were asked is recorded with it, whatever came of it; a drain that is cancelled, or loses its
-database, leaves that uncounted.
+What models were asked is recorded with it, whatever came of it; only a drain that loses its database leaves that
+uncounted.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from perdure.errors import (
     ModelUnavailable,
     PerdureError,
 )
+from perdure.ingest.lanes import Next
 from perdure.ingest.usefulness import learn_of
 from perdure.ingest.work import ROUNDS, Ready, Unjudged
 from perdure.llm import Ledger
@@ -29,7 +30,7 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.failed import record_failure
 from perdure.store.queue import QueuedWork, finish, retry_later
 from perdure.store.spaces import SpaceRow, lock_space
-from perdure.store.usage import record_usage
+from perdure.store.usage import record_usage, recording
 from perdure.text import mask
 from perdure.types import Outcome
 
@@ -61,8 +62,10 @@ class Settling:
     holder: str
     jitter: float
 
-    async def finish(self, works: Sequence[QueuedWork], ready: Ready, ledger: Ledger) -> tuple[Outcome, ...]:
-        """Writes what is ready and takes the rows off their queue.
+    async def finish(
+        self, works: Sequence[QueuedWork], ready: Ready, ledger: Ledger, following: Next | None = None
+    ) -> tuple[Outcome, ...]:
+        """Writes what is ready, takes the rows, all of one queue, off it, and takes what is to be done next.
 
         Raises:
             LeaseLost: somebody else has a row by now. Contended: see there. Nothing was written.
@@ -70,21 +73,25 @@ class Settling:
 
         async def write(tx: SpaceTransaction) -> tuple[Outcome, ...]:
             await lock_space(tx)
-            for work in works:
-                if not await finish(tx, work, self.holder):
-                    raise LeaseLost(f"The lease on {work.kind} {work.id} ran out.")
+            if not await finish(tx, works, self.holder, recording(tx, ledger.uses)):
+                named = ", ".join(f"{work.kind} {work.id}" for work in works)
+                raise LeaseLost(f"The lease on {named} ran out.")
             outcomes = await ready.write(tx)
             await learn_of(tx, self.resources, self.space, works, outcomes)
-            await record_usage(tx, ledger.uses)
+            if following is not None:
+                await following.take(tx)
             return tuple(outcomes)
 
         for _ in range(ROUNDS):
             try:
-                return await self.resources.database.in_space(self.space.id, write, writer=True)
+                outcomes = await self.resources.database.in_space(self.space.id, write, writer=True)
             except Unjudged as found:
                 if ready.judge is None:
                     raise
                 await ready.judge(found.ids)
+            else:
+                ledger.stored()
+                return outcomes
         raise Contended(CONTENDED)
 
     async def fail(self, work: QueuedWork, error: Exception, ledger: Ledger) -> bool:
@@ -97,17 +104,19 @@ class Settling:
         answer = mask(error.answer).text if isinstance(error, ModelFailed) else None
 
         async def write(tx: SpaceTransaction) -> bool:
-            await record_usage(tx, ledger.uses)
             if attempts < self.resources.settings.max_attempts:
                 later = tx.now + timedelta(seconds=retry_delay_s(attempts, self.jitter))
+                await record_usage(tx, ledger.uses)
                 await retry_later(tx, work, self.holder, failed=True, not_before=later, error=text)
                 return False
-            if not await finish(tx, work, self.holder):
+            if not await finish(tx, [work], self.holder, recording(tx, ledger.uses)):
                 return False
             await record_failure(tx, work, text, answer)
             return True
 
-        return await self.resources.database.in_space(self.space.id, write)
+        last = await self.resources.database.in_space(self.space.id, write)
+        ledger.stored()
+        return last
 
     async def count(self, ledger: Ledger) -> None:
         """Records what models were asked for work that somebody else has taken over."""
@@ -117,6 +126,7 @@ class Settling:
 
         if ledger.uses:
             await self.resources.database.in_space(self.space.id, write)
+            ledger.stored()
 
     async def give_back(
         self, works: Sequence[QueuedWork], why: str, ledger: Ledger | None = None, *, pause: timedelta = OUTAGE_PAUSE
@@ -130,12 +140,17 @@ class Settling:
                 await retry_later(tx, work, self.holder, failed=False, not_before=tx.now + pause, error=why)
 
         await self.resources.database.in_space(self.space.id, write)
+        if ledger is not None:
+            ledger.stored()
 
-    async def let_go(self, works: Sequence[QueuedWork]) -> None:
-        """Ends the leases of a cancelled drain at once; a database that doesn't answer in time lets them run out."""
+    async def let_go(self, works: Sequence[QueuedWork], ledger: Ledger) -> None:
+        """Ends the leases of a cancelled drain at once, and records what was asked for it.
+
+        A database that doesn't answer in time lets the leases run out.
+        """
         if not works:
             return
-        giving = asyncio.create_task(self.give_back(works, CANCELLED, pause=timedelta(0)))
+        giving = asyncio.create_task(self.give_back(works, CANCELLED, ledger, pause=timedelta(0)))
         try:
             done, _ = await asyncio.wait({giving}, timeout=LET_GO_S)
         except asyncio.CancelledError:

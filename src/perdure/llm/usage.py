@@ -25,12 +25,16 @@ class ModelUse:
 
 @dataclass(slots=True)
 class Ledger:
-    """Collects `uses` in the order in which requests ended."""
+    """Collects `uses` in the order in which requests ended, until they are stored."""
 
     uses: list[ModelUse] = field(default_factory=list)
 
     def record(self, use: ModelUse) -> None:
         self.uses.append(use)
+
+    def stored(self) -> None:
+        """All of it is in the database, and not to be stored again."""
+        self.uses.clear()
 
 
 def estimated_tokens(text: str) -> int:

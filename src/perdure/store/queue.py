@@ -17,7 +17,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from perdure.store.database import SpaceTransaction
-from perdure.store.statements import kept
+from perdure.store.statements import Part, kept, write_together
 
 LONGEST_WAIT: Final = timedelta(hours=2)
 """More than any lease or pause lasts: what is put off for longer was put off before the clock was set back, and is due.
@@ -53,7 +53,7 @@ ENQUEUE_ONCE: Final = """
 # Deleting is the proof of ownership: a worker that hung past its lease finds nothing and stores nothing.
 FINISH: Final = """
     DELETE FROM {queue} q
-    WHERE q.space_id = %(space_id)s AND q.id = %(id)s AND q.lease_holder = %(holder)s
+    WHERE q.space_id = %(space_id)s AND q.id = ANY(%(ids)s::bigint[]) AND q.lease_holder = %(holder)s
 """
 
 RENEW: Final = """
@@ -70,7 +70,10 @@ RETRY_LATER: Final = """
 
 COUNT_PENDING: Final = """
     SELECT {name} AS queue, count(*) AS pending, min(q.enqueued_at) AS oldest,
-           count(q.lease_until) FILTER (WHERE q.lease_until > %(now)s AND q.lease_until <= %(latest)s) AS leased
+           count(q.lease_until) FILTER (WHERE q.lease_until > %(now)s AND q.lease_until <= %(latest)s) AS leased,
+           min(q.lease_until) FILTER (WHERE q.lease_until > %(now)s AND q.lease_until <= %(latest)s) AS leased_until,
+           count(*) FILTER (WHERE q.not_before > %(now)s AND q.not_before <= %(latest)s) AS backing_off,
+           min(q.not_before) FILTER (WHERE q.not_before > %(now)s AND q.not_before <= %(latest)s) AS backing_off_until
     FROM {queue} q WHERE q.space_id = %(space_id)s
 """
 
@@ -120,15 +123,19 @@ class QueuedWork:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """How much waits in one space, how much of it some worker holds, and since when the oldest waits.
+    """How much waits in one space, and since when the oldest waits.
 
-    `of` is how much waits in each queue.
+    `leased` is how much of it some worker holds, `backing_off` how much has failed or met an outage; each with when the
+    first of it is due again. `of` is how much waits in each queue.
     """
 
     pending: int
-    leased: int
     oldest: datetime | None
     of: Mapping[Queue, int]
+    leased: int = 0
+    leased_until: datetime | None = None
+    backing_off: int = 0
+    backing_off_until: datetime | None = None
 
 
 class Origin(TypedDict):
@@ -184,9 +191,13 @@ async def renew(tx: SpaceTransaction, works: Sequence[QueuedWork], holder: str, 
     return held
 
 
-async def finish(tx: SpaceTransaction, work: QueuedWork, holder: str) -> bool:
-    """Removes a done row; False if the lease was lost, and then nothing else of this transaction may stay."""
-    return await tx.execute(_of(FINISH, work.queue), {"id": work.id, "holder": holder}) == 1
+async def finish(tx: SpaceTransaction, works: Sequence[QueuedWork], holder: str, also: Sequence[Part] = ()) -> bool:
+    """Removes done rows of one queue; False if a lease was lost, and then nothing else of this transaction may stay.
+
+    What is `also` to be written is, in the same journey.
+    """
+    delete = _of(FINISH, works[0].queue), {"ids": [work.id for work in works], "holder": holder}
+    return await write_together(tx, [*also, delete]) == len(works)
 
 
 async def retry_later(
@@ -199,12 +210,18 @@ async def retry_later(
 
 async def backlog(tx: SpaceTransaction) -> Backlog:
     rows = await tx.fetch_all(_count_statement(), {"latest": tx.now + LONGEST_WAIT})
-    oldest = [row["oldest"] for row in rows if row["oldest"] is not None]
+
+    def first(name: str) -> datetime | None:
+        return min((row[name] for row in rows if row[name] is not None), default=None)
+
     return Backlog(
         pending=sum(row["pending"] for row in rows),
-        leased=sum(row["leased"] for row in rows),
-        oldest=min(oldest, default=None),
+        oldest=first("oldest"),
         of={Queue(row["queue"]): row["pending"] for row in rows},
+        leased=sum(row["leased"] for row in rows),
+        leased_until=first("leased_until"),
+        backing_off=sum(row["backing_off"] for row in rows),
+        backing_off_until=first("backing_off_until"),
     )
 
 

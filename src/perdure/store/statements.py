@@ -11,7 +11,7 @@ from psycopg import sql
 if TYPE_CHECKING:
     from perdure.store.database import Transaction
 
-Part = tuple[LiteralString, Mapping[str, object]]
+Part = tuple[LiteralString | sql.SQL, Mapping[str, object]]
 """A statement and its parameters."""
 
 TOGETHER: Final = """
@@ -24,16 +24,18 @@ def kept(statement: sql.Composed) -> sql.SQL:
     return sql.SQL(statement.as_string(None))
 
 
-async def write_together(tx: Transaction, parts: Sequence[Part]) -> None:
+async def write_together(tx: Transaction, parts: Sequence[Part]) -> int:
     """Runs statements that write different rows as one: a journey to the server costs more than what it writes.
 
-    None of them sees what the others write, and no two have a parameter in common.
+    None of them sees what the others write, and no two have a parameter in common. Returns how many rows the last of
+    them touched.
     """
     params: dict[str, object] = {}
     for _, given in parts:
         assert params.keys().isdisjoint(given), "two statements have a parameter in common"
         params |= given
-    await tx.execute(_together(tuple(statement for statement, _ in parts)), params)
+    texts = [one if isinstance(one, str) else one.as_string(None) for one, _ in parts]
+    return await tx.execute(_together(tuple(texts)), params)
 
 
 @lru_cache(maxsize=128)

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import Final, Protocol
 
 from perdure.store.database import SpaceTransaction
+from perdure.store.statements import Part, write_together
 
 # Sorted by key: two that record at once never take row locks in opposite order.
 RECORD: Final = """
@@ -91,9 +92,16 @@ class UsageRow:
 
 async def record_usage(tx: SpaceTransaction, uses: Iterable[Use]) -> None:
     """Adds calls to today's counts."""
+    parts = recording(tx, uses)
+    if parts:
+        await write_together(tx, parts)
+
+
+def recording(tx: SpaceTransaction, uses: Iterable[Use]) -> list[Part]:
+    """What `record_usage` writes, to be written together with something else; nothing where there are no calls."""
     made = list(uses)
     if not made:
-        return
+        return []
     params = {
         "today": tx.now.date(),
         "call_sites": [use.call_site for use in made],
@@ -105,7 +113,7 @@ async def record_usage(tx: SpaceTransaction, uses: Iterable[Use]) -> None:
         "completion_tokens": [use.completion_tokens for use in made],
         "latencies_ms": [float(use.latency_ms) for use in made],
     }
-    await tx.execute(RECORD, params)
+    return [(RECORD, params)]
 
 
 async def used_today(tx: SpaceTransaction) -> Used:
