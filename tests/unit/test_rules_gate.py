@@ -37,7 +37,7 @@ def test_small_talk_opens_the_gate_for_nothing() -> None:
         (memory(NEEDED + 0.01), 0, True),
         (memory(NEEDED - 0.01), 0, False),
         (memory(0, 1), 0, True),
-        (memory(-1, 1), 0, False),
+        (memory(NEEDED - WORDS - 0.01, 1), 0, False),
         (memory(NEEDED - NAME + 0.01, name=True), 0, True),
         (memory(NEEDED - NAME - 0.01, name=True), 0, False),
         (memory(NEEDED - ASKING + 0.01), 1, True),
@@ -61,9 +61,9 @@ def test_while_nobody_can_tell_what_a_cosine_means_words_and_names_decide() -> N
     nobody = bar(3, level=None)
     assert cosine_needed(memory(9, 1), nobody) is None
     assert not passes(memory(9), nobody)
-    assert not passes(memory(9, 0.6), nobody)
-    assert passes(memory(-9, 0.7), nobody)
-    assert passes(memory(-9, 0.3, name=True), nobody)
+    assert not passes(memory(9, 0.5), nobody)
+    assert passes(memory(-9, 0.6), nobody)
+    assert passes(memory(-9, 0.1, name=True), nobody)
     assert not passes(memory(0, 1), bar(level=None, telling=False))
 
 

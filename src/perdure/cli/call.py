@@ -28,6 +28,9 @@ T = TypeVar("T")
 MAX_STDIN_BYTES: Final = 16 * 1024 * 1024
 """More than this isn't even read; the limit of a text is far below it."""
 
+WARM_UP_S: Final = 30.0
+"""For embedding what the relevance gate compares with: 2 s of a processor with the bundled model."""
+
 COMMON_OPTIONS: Final = ("--space", "--json", "--data-dir")
 
 
@@ -88,8 +91,9 @@ async def warm_up(memory: Memory) -> None:
         with suppress(PerdureError):
             await resources.embedder.embed(["warm"], "query")
     if memory.settings.relevance_gate:
+        # Longer than a recall may take: it is done once for a database, and never if each command gave up too soon.
         with suppress(TimeoutError):
-            async with asyncio.timeout(memory.settings.recall_deadline_s):
+            async with asyncio.timeout(WARM_UP_S):
                 await resources.noise.load()
 
 

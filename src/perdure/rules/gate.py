@@ -22,10 +22,10 @@ NEEDED: Final = 1.0
 """What the signals have to exceed. Measured, with the weights, in docs/evaluation.md."""
 ASKING: Final = 1.2
 """Weight of a spread by which the message is nearer to messages that ask than to those that don't."""
-WORDS: Final = 1.5
+WORDS: Final = 2.0
 """Weight of all of the message's words."""
-NAME: Final = 0.6
-"""Weight of a named entity of the memory."""
+NAME: Final = 1.0
+"""Weight of an entity of the memory that the message names: not measured, as much as is needed."""
 
 
 @dataclass(frozen=True, slots=True)
