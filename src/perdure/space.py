@@ -15,8 +15,8 @@ from perdure.door import FilterArguments
 from perdure.errors import InvalidInput
 from perdure.ingest import Changes, Draft, Receipt, ToolResult
 from perdure.space_intake import SpaceIntake, operation_key
-from perdure.store.changes import read_history
 from perdure.store.database import SpaceTransaction
+from perdure.store.history import read_history
 from perdure.store.memories import EXCERPT_CHARS, list_ids, read_evidence, read_rows
 from perdure.store.spaces import SpaceRow
 from perdure.store.tasks import drop_task, set_task

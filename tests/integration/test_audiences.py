@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 
+import pytest
+
 from perdure import Space
 from perdure.store.changes import flag_conflict, relate, supersede
 from perdure.store.database import SpaceTransaction
@@ -151,6 +153,19 @@ async def test_a_private_memory_that_is_restored_in_a_chain_stays_unknown_to_the
     assert back.conflicts_with == three.ids
     assert (await judged.get(three.ids[0])).conflicts_with == ()
     await require_no_leak(judged)
+
+
+async def test_nothing_private_supersedes_what_the_whole_space_sees(judged: Space) -> None:
+    public = (await judged.save("Dinner at 5 it is")).ids[0]
+    secret = (await private(judged).save("The lesson is at 4")).ids[0]
+    row = await judged._memory.ensure_space(judged.name)
+
+    async def outdate(tx: SpaceTransaction) -> None:
+        rows = await read_rows(tx, judged.name, [public])
+        await supersede(tx, list(rows.values()), secret, reason="x", changed_by="test", at=tx.now)
+
+    with pytest.raises(ValueError, match="fewer people"):
+        await judged._memory.resources.database.in_space(row.id, outdate)
 
 
 async def test_the_store_links_and_flags_only_what_everybody_sees_who_sees_the_memory(judged: Space) -> None:

@@ -10,7 +10,8 @@ from importlib import import_module
 import pytest
 
 from perdure import InvalidInput, Memory, Space
-from perdure.store.changes import restore, supersede, write_history
+from perdure.store.changes import restore, supersede
+from perdure.store.history import write_history
 from perdure.store.memories import read_rows
 from perdure.store.postings import delete_postings
 from perdure.store.spaces import lock_space

@@ -83,6 +83,20 @@ async def test_a_mail_in_the_users_words_neither_lowers_nor_renews_what_the_user
     assert await live(judged) == [AT_8]
 
 
+async def test_what_the_user_corrects_in_a_mails_memory_is_the_users_word(judged: Space, noon: SkippingClock) -> None:
+    await hand_in(judged, "email", AT_9, occurred_at=noon.now())
+    await judged.drain()
+    (memory,) = await judged.list()
+    assert (await judged.update(memory.id, tags=["flight"])).trust == "external"
+    assert (await judged.update(memory.id, text=AT_9.replace("9", "10"))).trust == "user"
+    noon.advance(timedelta(hours=1))
+    await hand_in(judged, "email", AT_8, occurred_at=noon.now())
+    await judged.drain()
+    assert await live(judged) == [AT_9.replace("9", "10"), AT_8]
+    await judged.forget(*[each.id for each in await judged.list()])
+    assert await judged.list(superseded=True) == ()
+
+
 async def test_what_a_tool_read_out_does_not_renew_what_the_user_said(
     judged: Space, chat: ChatServer, noon: SkippingClock
 ) -> None:

@@ -9,21 +9,24 @@ from datetime import datetime
 from perdure.embedding import Matrix
 from perdure.errors import Conflict, InvalidInput, NotFound
 from perdure.ingest.drafts import Draft, chunk_of, content_hash, draft_of, prepare
-from perdure.ingest.keys import stored_postings
+from perdure.ingest.keys import is_tools, stored_postings
 from perdure.ingest.operations import first_outcome, require_first_outcome
 from perdure.ingest.outcomes import outcome_to_data
 from perdure.ingest.words import own_words
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
-from perdure.store.changes import change, change_text, pin, write_history
+from perdure.store.changes import change, change_text, pin
 from perdure.store.database import SpaceTransaction, Transaction
+from perdure.store.history import write_history
 from perdure.store.memories import MemoryRow, find_duplicates, read_rows, siblings
 from perdure.store.operations import remember_operation, set_outcome
 from perdure.store.queue import Queue, enqueue
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.text import mask, masked_fields
-from perdure.types import MemoryType, Outcome, Stored, StoredMemory
+from perdure.types import MemoryType, Outcome, Stored, StoredMemory, Trust
 
+USER = "user"
+"""Who changes a memory through the host's own doors."""
 MEMORY = "memory"
 """The kind of evidence that is a memory itself; its external id is that memory's."""
 
@@ -131,7 +134,7 @@ async def update_memory(
         _require_words(row)
         if before is not None and row.memory.summary != before.memory.summary:
             raise Conflict(f"Memory {memory_id} was changed meanwhile.", hint="Read it again, then update it.")
-        draft = _changed(row.memory, changes)
+        draft = _vouched_for(_changed(row.memory, changes), row.memory, changed_by)
         if draft == _changed(row.memory, Changes()):
             return row.memory
         ids = await siblings(tx, [memory_id])
@@ -220,6 +223,12 @@ async def _require_no_twin(tx: SpaceTransaction, memory_id: int, draft: Draft) -
         raise Conflict(
             f"Memory {twin} holds the same text already.", hint=f"Forget {memory_id}, or change {twin} instead."
         )
+
+
+def _vouched_for(draft: Draft, before: StoredMemory, changed_by: str) -> Draft:
+    """Whoever writes the words vouches for them: no later mail outdates what the user has put right."""
+    theirs = draft.text != before.summary and changed_by == USER and not is_tools(before.source, before.trust)
+    return replace(draft, trust=Trust.USER) if theirs else draft
 
 
 def _changed(memory: StoredMemory, changes: Changes) -> Draft:

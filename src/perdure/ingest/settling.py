@@ -132,12 +132,13 @@ class Settling:
         self, works: Sequence[QueuedWork], why: str, ledger: Ledger | None = None, *, pause: timedelta = OUTAGE_PAUSE
     ) -> None:
         """Ends the leases without counting an attempt; the rows are due again after `pause`."""
+        told = mask(why).text
 
         async def write(tx: SpaceTransaction) -> None:
             if ledger is not None:
                 await record_usage(tx, ledger.uses)
             for work in works:
-                await retry_later(tx, work, self.holder, failed=False, not_before=tx.now + pause, error=why)
+                await retry_later(tx, work, self.holder, failed=False, not_before=tx.now + pause, error=told)
 
         await self.resources.database.in_space(self.space.id, write)
         if ledger is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from psycopg.types.json import Jsonb
 
@@ -15,6 +15,7 @@ from perdure.errors import Conflict
 from perdure.rules.verdicts import TRUST_RANK
 from perdure.store.database import SpaceTransaction
 from perdure.store.decay import settling
+from perdure.store.history import write_history
 from perdure.store.memories import (
     MemoryRow,
     NewMemory,
@@ -37,7 +38,7 @@ from perdure.types import Trust
 CHANGE_MEMORY: Final = """
     UPDATE memories
     SET summary = %(summary)s, search_text = %(search_text)s, tags = %(tags)s, entities = %(entities)s,
-        metadata = %(metadata)s
+        metadata = %(metadata)s, trust = %(trust)s
     WHERE space_id = %(space_id)s AND id = %(id)s
 """
 
@@ -81,25 +82,8 @@ SET_TAGS: Final = """
     UPDATE memories SET tags = %(tags)s WHERE space_id = %(space_id)s AND id = %(id)s
 """
 
-# The ranges of a memory follow each other without a gap: each begins where the one before ended, the first one when the
-# memory came in. `greatest`, because a writer that waited for the space's lock began before the one it waited for.
-INSERT_HISTORY: Final = """
-    INSERT INTO memory_history (space_id, memory_id, action, changed_at, changed_by, made_by, reason, about, summary,
-                                state, valid_from, valid_to)
-    SELECT %(space_id)s, %(memory_id)s, %(action)s, %(now)s, %(changed_by)s, %(made_by)s, %(reason)s, %(about)s,
-           %(summary)s, %(state)s, b.begun, greatest(b.begun, %(now)s)
-    FROM (SELECT coalesce(max(h.valid_to), %(created_at)s) AS begun
-          FROM memory_history h
-          WHERE h.space_id = %(space_id)s AND h.memory_id = %(memory_id)s) AS b
-"""
-
 SET_RELATED: Final = """
     UPDATE memories SET related_ids = %(related_ids)s WHERE space_id = %(space_id)s AND id = %(id)s
-"""
-
-READ_HISTORY: Final = """
-    SELECT action, changed_at, changed_by, made_by, reason, summary, state, valid_from, valid_to
-    FROM memory_history WHERE space_id = %(space_id)s AND memory_id = %(id)s ORDER BY id
 """
 
 SUPERSEDE: Final = """
@@ -162,67 +146,6 @@ SET_CONFLICTS: Final = """
 """
 
 
-async def write_history(
-    tx: SpaceTransaction,
-    row: MemoryRow,
-    action: str,
-    changed_by: str,
-    reason: str = "",
-    *,
-    about: int | None = None,
-    made_by: str | None = None,
-) -> None:
-    """Keeps what a memory was until now: its words, all else of it that can change, and what a purge would take.
-
-    Who may see it stands there, too: a question about the past is asked by somebody. `about` is the memory that the
-    reason speaks of, `made_by` the prompt and model whose answer led to the change.
-    """
-    memory = row.memory
-    state = {
-        "memory_type": memory.memory_type,
-        "salience": memory.salience,
-        "usefulness": memory.usefulness,
-        "confidence": memory.confidence,
-        "retrieval_count": memory.retrieval_count,
-        "tags": list(memory.tags),
-        "entities": list(memory.entities),
-        "metadata": dict(memory.metadata),
-        "pinned": memory.pinned,
-        "related_ids": list(memory.related_ids),
-        "superseded_by": memory.superseded_by,
-        "superseded_at": memory.superseded_at.isoformat() if memory.superseded_at else None,
-        "superseded_reason": memory.superseded_reason,
-        "source": memory.source,
-        "trust": memory.trust,
-        "speaker": memory.speaker,
-        "audience": memory.audience,
-        "conversation_id": memory.conversation_id,
-        "language": memory.language,
-        "created_at": memory.created_at.isoformat(),
-        "source_date": memory.source_date.isoformat(),
-        "chunk_of": memory.chunk_of,
-        "chunk_no": memory.chunk_no,
-    }
-    await tx.execute(
-        INSERT_HISTORY,
-        {
-            "memory_id": memory.id,
-            "action": action,
-            "changed_by": changed_by,
-            "made_by": made_by,
-            "reason": reason,
-            "about": memory.superseded_by if about is None else about,
-            "summary": memory.summary,
-            "state": Jsonb(state),
-            "created_at": memory.created_at,
-        },
-    )
-
-
-async def read_history(tx: SpaceTransaction, memory_id: int) -> list[dict[str, Any]]:
-    return await tx.fetch_all(READ_HISTORY, {"id": memory_id})
-
-
 async def change(tx: SpaceTransaction, before: MemoryRow, after: NewMemory, keys: tuple[Postings, Postings]) -> None:
     """Replaces text and state of one memory; `keys` are its postings before and after. Needs the space's lock.
 
@@ -239,6 +162,7 @@ async def change(tx: SpaceTransaction, before: MemoryRow, after: NewMemory, keys
             "tags": list(after.tags),
             "entities": list(after.entities),
             "metadata": Jsonb(dict(after.metadata)),
+            "trust": after.trust,
         },
     )
     await tx.execute(
@@ -336,6 +260,9 @@ async def supersede(
     rows = await _whole_texts(tx, olds)
     if new_id in rows:
         raise ValueError(f"memory {new_id} can't supersede itself")
+    successor = (await read_rows(tx, "", [new_id])).get(new_id) if new_id is not None else None
+    if successor is not None and not all(sees(row, successor) for row in rows.values()):
+        raise ValueError(f"memory {new_id} is for fewer people than what it would supersede")
     params = {"ids": sorted(rows), "new_id": new_id, "at": at}
     changed = sorted(row["memory_id"] for row in await tx.fetch_all(SUPERSEDE, params))
     await tx.execute(SET_REASON, {"ids": changed, "reason": reason})

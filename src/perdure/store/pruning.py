@@ -11,10 +11,10 @@ from typing import Final
 from psycopg import sql
 
 from perdure.rules.pruning import Standing
-from perdure.store.changes import write_history
 from perdure.store.database import SpaceTransaction
 from perdure.store.decay import EXEMPT, settled
 from perdure.store.erasing import DELETE_MEMORIES, clear_pointers
+from perdure.store.history import write_history
 from perdure.store.memories import MemoryRow, siblings
 from perdure.store.postings import Postings, delete_postings
 from perdure.store.statements import kept
