@@ -69,7 +69,7 @@ def _episode(data: Data) -> dict[str, Any]:
 
 
 def _reflection(_: Data) -> dict[str, Any]:
-    return dict.fromkeys(("patterns", "evolving_interests", "connections", "predictions"), [])
+    return {key: [] for key in ("patterns", "evolving_interests", "connections", "predictions")}
 
 
 _ANSWERS: dict[str, Callable[[Data], dict[str, Any]]] = {

@@ -54,7 +54,7 @@ FORGET_BASELESS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class TraitRow:
-    """One trait; its category is interest, hobby, goal, worldview, style or preference. `ended_at`: None if it holds."""
+    """A trait: its category is interest, hobby, goal, worldview, style or preference; `ended_at` is None if it holds."""
 
     id: int
     category: str
