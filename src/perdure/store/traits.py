@@ -54,7 +54,7 @@ FORGET_BASELESS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class TraitRow:
-    """A trait: its category is interest, hobby, goal, worldview, style or preference; `ended_at` is None if it holds."""
+    """A trait: interest, hobby, goal, worldview, style or preference by its category; `ended_at` is None if it holds."""
 
     id: int
     category: str
