@@ -54,7 +54,7 @@ FORGET_BASELESS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class TraitRow:
-    """A trait: interest, hobby, goal, worldview, style or preference by its category; `ended_at` is None if it holds."""
+    """A trait of one of the six categories; `ended_at` is None for as long as it holds."""
 
     id: int
     category: str
