@@ -232,6 +232,8 @@ ARCHIVES: Final = (
     archive(2, "The new pump came in May", "Good"),
 )
 
+LONG_TALK: Final = (LONG, "Long", LONG.replace("walked", "rode"), "Longer", LONG.replace("walked", "sailed"))
+
 TALK: Final = (
     capture(1, "My bicycle is blue and stands in the shed"),
     capture(2, "Sorry, my bicycle is red by now"),
@@ -272,7 +274,7 @@ SCRIPTS: Final[Mapping[str, Script]] = {
     "judged save": Script((save(1, "My bicycle is blue"), save(2, "My bicycle is red"), drain), surroundings=one_model),
     "archive": Script((*ARCHIVES, drain)),
     "distilled archive": Script((*ARCHIVES, drain), surroundings=one_model),
-    "long archive": Script((archive(1, LONG, "Long", LONG, "Very long", LONG), drain), surroundings=one_model),
+    "long archive": Script((archive(1, *LONG_TALK), drain), surroundings=one_model),
     "bootstrap": Script((bootstrap, drain), surroundings=one_model),
     "mail": Script((import_mails, drain)),
     "judged mail": Script((import_mails, drain), surroundings=one_model),
