@@ -21,7 +21,7 @@ from perdure.rules.identity import (
 )
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
-OBSERVED = {number: DAY + timedelta(days=number) for number in range(40)}
+WEIGHTS = {number: (4, DAY + timedelta(days=number)) for number in range(40)}
 
 
 def change(field: str, value: str, *evidence: int, detail: str = "", action: str = "set") -> Update:
@@ -31,7 +31,7 @@ def change(field: str, value: str, *evidence: int, detail: str = "", action: str
 def after(*changes: Update, profile: Profile | None = None) -> Profile:
     before = profile or Profile()
     keys = {value: value.casefold() for value in [line.value for line in before.lines] + [one.value for one in changes]}
-    return updated(before, changes, OBSERVED, keys)
+    return updated(before, changes, WEIGHTS, keys)
 
 
 def test_a_line_rests_on_what_is_cited_and_on_nothing_else() -> None:
@@ -114,7 +114,7 @@ changes = st.builds(
 @given(st.lists(changes, max_size=30))
 def test_every_line_has_evidence_that_is_known_and_survives_being_stored(given_changes: list[Update]) -> None:
     profile = after(*given_changes)
-    assert all(line.evidence and line.evidence <= OBSERVED.keys() for line in profile.lines)
+    assert all(line.evidence and line.evidence <= WEIGHTS.keys() for line in profile.lines)
     assert from_data(as_data(profile)) == profile
     values = [line.value.casefold() for line in profile.people]
     assert len(values) == len(set(values))

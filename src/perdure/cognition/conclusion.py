@@ -9,15 +9,17 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from perdure.ingest import Draft, prepare
-from perdure.llm import Ledger
+from perdure.llm import CALL_SITES, Ledger
 from perdure.resources import Resources
+from perdure.rules.budget import budget_spent
 from perdure.rules.triggers import Trigger
+from perdure.settings import Settings
 from perdure.store.cognition import Layer, News, ThoughtState, record_run, set_marks, set_wrote
 from perdure.store.database import SpaceTransaction
 from perdure.store.leases import Leased, held, take
 from perdure.store.memories import MemoryRow, NewText, insert_texts, read_rows
 from perdure.store.spaces import SpaceRow, lock_space, set_family
-from perdure.store.usage import record_usage
+from perdure.store.usage import record_usage, used_today
 from perdure.types import Evidence, StoredMemory
 
 T = TypeVar("T")
@@ -27,6 +29,10 @@ MEMORY: Final = "memory"
 
 class LeaseLost(Exception):
     """Somebody else thinks about this space by now."""
+
+
+class BudgetSpent(Exception):
+    """No further question may be asked today; its words say which budget is used up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +48,23 @@ class Thinking:
     news: News
     ledger: Ledger = field(default_factory=Ledger)
 
-    async def renew(self) -> None:
-        """Keeps the lease for as long as one question may take. Raises LeaseLost."""
+    async def before_asking(self, site: str) -> None:
+        """Keeps the lease for as long as this question may take, if one may be asked.
 
-        async def work(tx: SpaceTransaction) -> bool:
-            return await take(tx, Leased.COGNITION, self.holder, self.resources.settings.lease_s)
+        Raises:
+            LeaseLost, BudgetSpent.
+        """
+        settings = self.resources.settings
+        longest = CALL_SITES[site].deadline_s * settings.model_patience + settings.lease_s
 
-        if not await self.resources.database.in_space(self.space.id, work):
+        async def work(tx: SpaceTransaction) -> tuple[bool, str | None]:
+            return await take(tx, Leased.COGNITION, self.holder, longest), await spent_today(tx, settings)
+
+        held, spent = await self.resources.database.in_space(self.space.id, work)
+        if not held:
             raise LeaseLost
+        if spent is not None:
+            raise BudgetSpent(spent)
 
     async def read(self, work: Callable[[SpaceTransaction], Awaitable[T]]) -> T:
         """What `work` reads of the space, in a transaction of its own."""
@@ -116,6 +131,17 @@ async def write_conclusion(thinking: Thinking, conclusion: Conclusion) -> Writte
         return written
 
     return await thinking.resources.database.in_space(thinking.space.id, write, writer=True)
+
+
+async def spent_today(tx: SpaceTransaction, settings: Settings) -> str | None:
+    """Why no model may be asked in the background of this space any more today, or None."""
+    used = await used_today(tx)
+    return budget_spent(
+        calls=used.calls,
+        tokens=used.tokens,
+        most_calls=settings.daily_call_budget,
+        most_tokens=settings.daily_token_budget,
+    )
 
 
 async def record_failure(thinking: Thinking, layer: Layer, why: str) -> None:

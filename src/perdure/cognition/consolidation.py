@@ -14,11 +14,12 @@ from perdure.cognition.showing import numbered, shown
 from perdure.ingest import MERGED, Draft, masked_labels
 from perdure.llm import render
 from perdure.llm.conclusions import Consolidated, Merge
-from perdure.rules.identity import Profile, Update, card, updated
+from perdure.rules.identity import Profile, Update, Weight, card, updated
+from perdure.rules.verdicts import TRUST_RANK
 from perdure.store.changes import relate, supersede
 from perdure.store.cognition import Layer, set_marks
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import MemoryRow, NewText, read_rows
+from perdure.store.memories import MemoryRow, NewText, read_rows, siblings
 from perdure.store.thoughts import mark_of, set_successor, to_consolidate
 from perdure.store.traits import NewTrait, TraitRow, end_trait, list_traits, set_trait
 from perdure.text import fold, has_letter_or_digit, mask
@@ -49,7 +50,7 @@ class Material:
     traits: tuple[TraitRow, ...]
     memories: tuple[StoredMemory, ...]
     rests_on: Mapping[int, StoredMemory]
-    """Memories that the card rests on so far, as far as they are left."""
+    """Memories that card and traits rest on so far, as far as they are left."""
 
 
 async def consolidate(thinking: Thinking) -> AsyncIterator[Conclusion]:
@@ -58,19 +59,20 @@ async def consolidate(thinking: Thinking) -> AsyncIterator[Conclusion]:
         material = await thinking.read(lambda tx: _read(tx, thinking))
         if not material.memories:
             return
-        await thinking.renew()
+        await thinking.before_asking(CONSOLIDATION)
         yield await _conclude(thinking, material)
 
 
 async def _read(tx: SpaceTransaction, thinking: Thinking) -> Material:
     least = WEIGHTY_AT_START if thinking.trigger == "start" else WEIGHTY
     most = MOST_AFTER_SHIFT if thinking.trigger == "shift" else MOST
-    ids = await to_consolidate(tx, least=least, limit=most)
-    identity = await read_identity(tx, thinking.space)
-    rows = await read_rows(tx, thinking.space.name, [*ids, *identity.profile.evidence])
+    identity, traits = await read_identity(tx, thinking.space), await list_traits(tx)
+    held = sorted(identity.profile.evidence.union(*(trait.evidence_ids for trait in traits)))
+    ids = await to_consolidate(tx, least=least, held=held, limit=most)
+    rows = await read_rows(tx, thinking.space.name, [*ids, *held])
     memories = shown([rows[each].memory for each in ids if each in rows], TOKENS)
-    rests_on = {each: rows[each].memory for each in identity.profile.evidence if each in rows}
-    return Material(identity, tuple(await list_traits(tx)), tuple(memories), rests_on)
+    rests_on = {each: rows[each].memory for each in held if each in rows}
+    return Material(identity, tuple(traits), tuple(memories), rests_on)
 
 
 async def _conclude(thinking: Thinking, material: Material) -> Conclusion:
@@ -97,7 +99,7 @@ async def _conclude(thinking: Thinking, material: Material) -> Conclusion:
             thinking, profile, rests_on, made_by=answer.made_by, observed=_newest(material.memories)
         )
     merges = [await _merge(thinking, merge, material.memories, answer.made_by) for merge in answer.value.merges]
-    traits = _traits(answer.value, material)
+    traits = _traits(answer.value, material, known)
 
     async def write(tx: SpaceTransaction, run_id: int) -> Written:
         written = Written()
@@ -132,22 +134,38 @@ def _profile(before: Profile, answer: Consolidated, material: Material, known: M
         for update in answer.profile_updates
         if has_letter_or_digit(update.value)
     ]
-    observed: dict[int, datetime] = {each: memory.source_date for each, memory in known.items()}
     keys = {line.value: fold(line.value) for line in before.lines} | {update.value: update.key for update in updates}
-    return updated(before, updates, observed, keys)
+    return updated(before, updates, {each: _weight(memory) for each, memory in known.items()}, keys)
 
 
-def _traits(answer: Consolidated, material: Material) -> list[NewTrait | tuple[str, str]]:
-    """Traits to set, and (category, folded key) of those to end; what rests on no memory that was shown is none."""
+def _weight(memory: StoredMemory) -> Weight:
+    """What a memory weighs against another: whose word it is, and of equal ones when it was observed."""
+    return TRUST_RANK[memory.trust], memory.source_date
+
+
+def _traits(
+    answer: Consolidated, material: Material, known: Mapping[int, StoredMemory]
+) -> list[NewTrait | tuple[str, str]]:
+    """Traits to set, and (category, folded key) of those to end.
+
+    What rests on no memory that was shown is none, and older or less trusted memories change no trait.
+    """
+    held = {(row.category, fold(row.key)): row for row in material.traits}
     found: list[NewTrait | tuple[str, str]] = []
     for update in answer.trait_updates:
         cited = _cited(update.rests_on, material.memories)
         key, value = mask(update.key).text, mask(update.value).text
         if not cited or not has_letter_or_digit(key):
             continue
+        before = held.get((update.category, fold(key)))
+        bases = [known[each] for each in (before.evidence_ids if before else ()) if each in known]
+        if bases and max(map(_weight, bases)) > max(_weight(known[each]) for each in cited):
+            continue
         if update.action == "remove":
             found.append((update.category, fold(key)))
         elif has_letter_or_digit(value):
+            if before is not None and fold(before.value) == fold(value):
+                cited |= set(before.evidence_ids)
             found.append(NewTrait(update.category, key, fold(key), value, tuple(sorted(cited))))
     return found
 
@@ -170,6 +188,9 @@ class _Merged:
 
     async def write(self, tx: SpaceTransaction, thinking: Thinking, run_id: int) -> Written:
         ids = [memory.id for memory in self.of]
+        # Of a long text one piece alone can't go.
+        if await siblings(tx, ids) != sorted(ids):
+            return Written()
         rows: list[MemoryRow] = list((await read_rows(tx, thinking.space.name, ids)).values())
         await supersede(tx, rows, None, reason=MERGED, changed_by=CONSOLIDATION, at=tx.now)
         made = await store(tx, thinking.resources, thinking.space, self.text)
@@ -183,11 +204,16 @@ class _Merged:
 
 
 async def _merge(thinking: Thinking, merge: Merge, memories: Sequence[StoredMemory], made_by: str) -> _Merged | None:
-    """A merge that may be made: of two memories or more of one speaker, none of whose names and numbers gets lost."""
+    """A merge that may be made: of two memories or more of one speaker, of which no name, number or label gets lost.
+
+    What is pinned stays as it is.
+    """
     cited = _cited(merge.rests_on, memories)
     of = tuple(memory for memory in memories if memory.id in cited)
     summary = mask(merge.summary).text
-    if len(of) < LEAST_MERGED or len({(each.speaker, each.trust) for each in of}) > 1 or _loses(summary, of):
+    if len(of) < LEAST_MERGED or _loses(summary, of) or any(memory.pinned for memory in of):
+        return None
+    if any((each.speaker, each.trust, each.metadata) != (of[0].speaker, of[0].trust, of[0].metadata) for each in of):
         return None
     kinds = {memory.memory_type for memory in of}
     newest = max(of, key=lambda memory: memory.source_date)
@@ -202,6 +228,7 @@ async def _merge(thinking: Thinking, merge: Merge, memories: Sequence[StoredMemo
         entities=tuple(dict.fromkeys(entity for memory in of for entity in memory.entities)),
         speaker=newest.speaker,
         language=newest.language,
+        metadata=newest.metadata,
         evidence=evidence_of(of),
         made_by=made_by,
     )

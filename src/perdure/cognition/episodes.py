@@ -22,7 +22,7 @@ from perdure.store.cognition import Layer, read_marks
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import read_rows, read_vectors
 from perdure.store.queue import Queue, enqueue
-from perdure.store.thoughts import happened, live_of_type, set_successor
+from perdure.store.thoughts import happened, live_of_type, set_successor, told_together
 from perdure.text import mask
 from perdure.types import MemoryType, StoredMemory, Trust
 
@@ -51,10 +51,10 @@ async def episodes(thinking: Thinking) -> AsyncIterator[Conclusion]:
         pairs = pairs_above(vectors, calibration.cluster_similarity)
         clusters = average_link(pairs, at_least=calibration.cluster_similarity, unrelated=calibration.unrelated_mean)
         for cluster in clusters:
-            if await thinking.read(partial(_told_already, cluster)):
-                continue
-            await thinking.renew()
-            yield await _conclude(thinking, cluster, audience, calibration)
+            members = await thinking.read(partial(_to_tell, cluster, audience, thinking))
+            if members:
+                await thinking.before_asking("episode")
+                yield await _conclude(thinking, members, audience, calibration)
 
 
 async def _happened(tx: SpaceTransaction, thinking: Thinking) -> dict[str | None, dict[int, Matrix]]:
@@ -69,9 +69,18 @@ def mark_of_cluster(ids: Sequence[int]) -> str:
     return hashlib.md5(",".join(map(str, sorted(ids))).encode(), usedforsecurity=False).hexdigest()
 
 
-async def _told_already(cluster: Sequence[int], tx: SpaceTransaction) -> bool:
+async def _to_tell(cluster: Sequence[int], audience: str | None, thinking: Thinking, tx: SpaceTransaction) -> list[int]:
+    """The members of an episode: of the cluster, and of what was told together with some of them in the last days.
+
+    None, if all of the cluster was told together before. The day that is looked at moves on, and memories fall out of
+    it one by one: what is left of an episode is none of its own, and what comes to it doesn't tell it without them.
+    """
     marks = await read_marks(tx, EPISODES, cluster)
-    return [marks.get(each) for each in cluster] == [mark_of_cluster(cluster)] * len(cluster)
+    told = set(marks.values())
+    if len(told) == 1 and len(marks) == len(cluster):
+        return []
+    since = thinking.began_at - HAPPENED
+    return sorted({*cluster, *await told_together(tx, EPISODES, sorted(told), since=since, audience=audience)})
 
 
 async def _conclude(

@@ -13,11 +13,11 @@ from perdure.llm import render
 from perdure.llm.conclusions import MOST_SHOWN, Insight, Reflected
 from perdure.rules.triggers import reflection_due
 from perdure.store.changes import relate
-from perdure.store.cognition import Layer
+from perdure.store.cognition import Layer, set_reflected
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import read_rows
 from perdure.store.queue import Queue, enqueue
-from perdure.store.thoughts import to_reflect
+from perdure.store.thoughts import ToReflect, to_reflect
 from perdure.text import mask
 from perdure.types import MemoryType, StoredMemory, Trust
 
@@ -37,21 +37,21 @@ SECTIONS: Final = (
 
 async def reflect(thinking: Thinking) -> AsyncIterator[Conclusion]:
     """One conclusion, once fifty memories have come in since the last one."""
-    memories, in_all = await thinking.read(lambda tx: _read(tx, thinking))
-    if not reflection_due(new=in_all, in_all=len(memories)):
+    news, memories = await thinking.read(lambda tx: _read(tx, thinking))
+    if not reflection_due(new=news.in_all, in_all=len(memories)):
         return
-    await thinking.renew()
-    yield await _conclude(thinking, memories)
+    await thinking.before_asking(REFLECTION)
+    yield await _conclude(thinking, memories, news.newest)
 
 
-async def _read(tx: SpaceTransaction, thinking: Thinking) -> tuple[list[StoredMemory], int]:
-    ids, in_all = await to_reflect(tx, thinking.state.reflected, MOST_SHOWN)
-    rows = await read_rows(tx, thinking.space.name, ids)
-    memories = shown([rows[each].memory for each in ids if each in rows], TOKENS)
-    return sorted(memories, key=lambda memory: (*_group(memory), memory.source_date, memory.id)), in_all
+async def _read(tx: SpaceTransaction, thinking: Thinking) -> tuple[ToReflect, list[StoredMemory]]:
+    news = await to_reflect(tx, thinking.state.reflected, MOST_SHOWN)
+    rows = await read_rows(tx, thinking.space.name, news.ids)
+    memories = shown([rows[each].memory for each in news.ids if each in rows], TOKENS)
+    return news, sorted(memories, key=lambda memory: (*_group(memory), memory.source_date, memory.id))
 
 
-async def _conclude(thinking: Thinking, memories: Sequence[StoredMemory]) -> Conclusion:
+async def _conclude(thinking: Thinking, memories: Sequence[StoredMemory], newest: int) -> Conclusion:
     prompt = render(REFLECTION, now=thinking.began_at.isoformat(), memories=_grouped(memories))
     answer = await thinking.resources.models.ask(REFLECTION, prompt, Reflected, ledger=thinking.ledger)
     sections: list[str] = []
@@ -67,8 +67,13 @@ async def _conclude(thinking: Thinking, memories: Sequence[StoredMemory]) -> Con
         if bullets:
             sections.append("\n".join([heading, *bullets]))
     told = f"{len(memories)} memories read; {len(cited)} cited"
+
+    async def seen(tx: SpaceTransaction, _: int) -> Written:
+        await set_reflected(tx, newest)
+        return Written()
+
     if not sections:
-        return Conclusion(REFLECTION, told, (), answer.made_by, {}, _write_nothing)
+        return Conclusion(REFLECTION, told, (), answer.made_by, {}, seen)
     draft = Draft(
         text="\n\n".join(sections),
         source="reflection",
@@ -85,6 +90,7 @@ async def _conclude(thinking: Thinking, memories: Sequence[StoredMemory]) -> Con
     async def write(tx: SpaceTransaction, _: int) -> Written:
         made = await store(tx, thinking.resources, thinking.space, text)
         await relate(tx, made, list(cited))
+        await set_reflected(tx, newest)
         if thinking.resources.models.can("entities"):
             await enqueue(
                 tx,
@@ -98,10 +104,6 @@ async def _conclude(thinking: Thinking, memories: Sequence[StoredMemory]) -> Con
         return Written(made)
 
     return Conclusion(REFLECTION, told, tuple(cited.values()), answer.made_by, {}, write)
-
-
-async def _write_nothing(_: SpaceTransaction, __: int) -> Written:
-    return Written()
 
 
 def _group(memory: StoredMemory) -> tuple[str, str]:

@@ -10,11 +10,13 @@ from types import MappingProxyType
 from typing import Final
 
 from perdure.cognition.conclusion import (
+    BudgetSpent,
     LayerFunction,
     LeaseLost,
     Thinking,
     record_failure,
     record_questions,
+    spent_today,
     write_conclusion,
 )
 from perdure.cognition.consolidation import consolidate
@@ -22,13 +24,11 @@ from perdure.cognition.episodes import episodes
 from perdure.cognition.reflection import reflect
 from perdure.errors import DatabaseUnavailable, EmbeddingUnavailable, FamilyMismatch, ModelUnavailable, without_words
 from perdure.resources import Resources
-from perdure.rules.budget import budget_spent
 from perdure.rules.triggers import Trigger, Triggers, run_due
 from perdure.store.cognition import Layer, News, ThoughtState, finish_run, read_news, read_thought_state
 from perdure.store.database import SpaceTransaction
 from perdure.store.leases import Leased, end, take
 from perdure.store.spaces import SpaceRow
-from perdure.store.usage import used_today
 
 LAYERS: Final[Mapping[Layer, tuple[str, LayerFunction]]] = MappingProxyType(
     {
@@ -89,6 +89,7 @@ async def think(
     holder: str,
     *,
     trigger: Trigger | None = None,
+    only: Layer | None = None,
     until: float | None = None,
 ) -> CognitionReport:
     """Runs the layers over one space if a run is due.
@@ -96,6 +97,7 @@ async def think(
     Args:
         holder: who does it; one at a time may in a space.
         trigger: why it runs, whether it is due or not; None finds out.
+        only: the one layer that runs, instead of all that belong to the trigger.
         until: the clock's monotonic time after which no further question is asked.
 
     Raises:
@@ -105,7 +107,8 @@ async def think(
     trigger = trigger or _due(resources, begun)
     if trigger is None:
         return CognitionReport()
-    layers = [layer for layer in OF_TRIGGER[trigger] if resources.models.can(LAYERS[layer][0])]
+    wanted = OF_TRIGGER[trigger] if only is None else (only,)
+    layers = [layer for layer in wanted if resources.models.can(LAYERS[layer][0])]
     if not layers:
         return CognitionReport()
     if begun.spent is not None:
@@ -125,14 +128,7 @@ async def think(
 
 async def _begin(tx: SpaceTransaction, resources: Resources) -> _Begun:
     state = await read_thought_state(tx)
-    settings, used = resources.settings, await used_today(tx)
-    spent = budget_spent(
-        calls=used.calls,
-        tokens=used.tokens,
-        most_calls=settings.daily_call_budget,
-        most_tokens=settings.daily_token_budget,
-    )
-    return _Begun(tx.now, state, await read_news(tx, state), spent)
+    return _Begun(tx.now, state, await read_news(tx, state), await spent_today(tx, resources.settings))
 
 
 def _due(resources: Resources, begun: _Begun) -> Trigger | None:
@@ -158,6 +154,8 @@ async def _run(thinking: Thinking, layers: Sequence[Layer], until: float | None)
             whole = await _layer(thinking, layer, written, until)
         except (ModelUnavailable, EmbeddingUnavailable, FamilyMismatch) as error:
             outage = error.message
+        except BudgetSpent as spent:
+            outage = str(spent)
         except LeaseLost:
             outage = "somebody else has taken the run over"
         except DatabaseUnavailable:
@@ -170,7 +168,7 @@ async def _run(thinking: Thinking, layers: Sequence[Layer], until: float | None)
             await record_questions(thinking)
         if outage or not whole:
             return CognitionReport(thinking.trigger, written, failed, outage, finished=False)
-    await _finish(thinking, layers, reflected=written.get("reflection", 0) > 0)
+    await _finish(thinking, layers)
     return CognitionReport(thinking.trigger, written, failed)
 
 
@@ -186,17 +184,16 @@ async def _layer(thinking: Thinking, layer: Layer, written: dict[Layer, int], un
     return True
 
 
-async def _finish(thinking: Thinking, layers: Sequence[Layer], *, reflected: bool) -> None:
+async def _finish(thinking: Thinking, layers: Sequence[Layer]) -> None:
     """What was there when the run began has been seen; what failed is tried again, by what each layer has marked."""
     newest = thinking.news.newest
-    whole_run = "episodes" in layers or "reflection" in layers
+    whole_run = any(layer != "consolidation" for layer in layers)
 
     async def write(tx: SpaceTransaction) -> None:
         await finish_run(
             tx,
             at=thinking.began_at if whole_run else None,
             seen=newest if whole_run else 0,
-            reflected=newest if reflected else 0,
             consolidated=newest if "consolidation" in layers else 0,
         )
 

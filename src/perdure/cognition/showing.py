@@ -8,17 +8,19 @@ from typing import Final
 from perdure.llm.conclusions import MOST_SHOWN
 from perdure.rules.tokens import estimated_tokens
 from perdure.text import truncate_chars
-from perdure.types import StoredMemory
+from perdure.types import StoredMemory, Trust
 
 CHARS: Final = 600
 """Characters of one memory that are shown."""
 
 
 def line(memory: StoredMemory) -> str:
-    """One memory, on one line."""
+    """One memory, on one line: whatever it or its speaker is called, it can't look like two."""
     who = memory.speaker or str(memory.trust)
-    words = " ".join(truncate_chars(memory.summary, CHARS).split())
-    return f"{memory.source_date.date().isoformat()}, {who}: {words}"
+    if memory.speaker and memory.trust is not Trust.USER:
+        who = f"{who} ({memory.trust})"
+    said = f"{memory.source_date.date().isoformat()}, {who}: {truncate_chars(memory.summary, CHARS)}"
+    return " ".join(said.split())
 
 
 def numbered(memories: Sequence[StoredMemory]) -> str:

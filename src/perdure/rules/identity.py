@@ -1,14 +1,14 @@
 """The identity card: who the user is, line by line, each with the memories that it rests on.
 
-A line changes when newer evidence says otherwise, and never without any. The card is small on purpose: it stands in
-every prompt.
+A line changes when newer evidence, no less trusted, says otherwise, and never without any. The card is small on
+purpose: it stands in every prompt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, Literal, get_args
 
 SINGLE: Final = ("name", "pronouns", "location", "occupation")
@@ -16,6 +16,9 @@ SINGLE: Final = ("name", "pronouns", "location", "occupation")
 MOST_PEOPLE: Final = 15
 """People on the card; of more, those with least evidence leave (spec: 15)."""
 MOST_TOPICS: Final = 15
+
+Weight = tuple[int, datetime]
+"""What a memory weighs against another: how far it is trusted, and of equal ones when it was observed."""
 
 Field = Literal["name", "pronouns", "location", "occupation", "important_people", "recurring_topics"]
 FIELDS: Final[tuple[str, ...]] = get_args(Field)
@@ -100,19 +103,19 @@ def fitting(profile: Profile, most_bytes: int) -> Profile:
 
 
 def updated(
-    profile: Profile, updates: Sequence[Update], observed: Mapping[int, datetime], keys: Mapping[str, str]
+    profile: Profile, updates: Sequence[Update], weights: Mapping[int, Weight], keys: Mapping[str, str]
 ) -> Profile:
-    """The card after these changes, in their order.
+    """The card after these changes, in their order; what weighs less than a line rests on doesn't change it.
 
     Args:
-        observed: when each memory that may be cited was observed. Whatever else a change cites doesn't count, and a
-            change that then cites nothing is none.
+        weights: of each memory that may be cited. Whatever else a change cites doesn't count, and a change that then
+            cites nothing is none.
         keys: how values of the card are spelled so that the same is equal.
     """
     for update in updates:
-        cited = update.evidence & observed.keys()
+        cited = update.evidence & weights.keys()
         if cited:
-            profile = _changed(profile, replace(update, evidence=frozenset(cited)), observed, keys)
+            profile = _changed(profile, replace(update, evidence=frozenset(cited)), weights, keys)
     return replace(profile, people=_most(profile.people, MOST_PEOPLE), topics=_most(profile.topics, MOST_TOPICS))
 
 
@@ -127,11 +130,11 @@ def without(profile: Profile, gone: frozenset[int]) -> Profile:
     return Profile(single, left(profile.people), left(profile.topics))
 
 
-def _changed(profile: Profile, update: Update, observed: Mapping[int, datetime], keys: Mapping[str, str]) -> Profile:
+def _changed(profile: Profile, update: Update, weights: Mapping[int, Weight], keys: Mapping[str, str]) -> Profile:
     line = Line(update.value, update.evidence, update.detail)
     if update.field in SINGLE:
         held = profile.single.get(update.field)
-        if held is not None and _newest(held, observed) > _newest(line, observed):
+        if held is not None and _heaviest(held, weights) > _heaviest(line, weights):
             return profile
         single = {name: one for name, one in profile.single.items() if name != update.field}
         if update.action == "set":
@@ -139,7 +142,7 @@ def _changed(profile: Profile, update: Update, observed: Mapping[int, datetime],
             single[update.field] = replace(line, evidence=line.evidence | held.evidence) if same and held else line
         return replace(profile, single={name: single[name] for name in SINGLE if name in single})
     people = update.field == "important_people"
-    several = _several(profile.people if people else profile.topics, update, line, observed, keys)
+    several = _several(profile.people if people else profile.topics, update, line, weights, keys)
     return replace(profile, people=several) if people else replace(profile, topics=several)
 
 
@@ -147,24 +150,24 @@ def _several(
     lines: tuple[Line, ...],
     update: Update,
     line: Line,
-    observed: Mapping[int, datetime],
+    weights: Mapping[int, Weight],
     keys: Mapping[str, str],
 ) -> tuple[Line, ...]:
     held = next((one for one in lines if keys.get(one.value, one.value) == update.key), None)
     others = tuple(one for one in lines if one is not held)
     if held is None:
         return (*others, line) if update.action == "set" else others
-    newer = _newest(line, observed) >= _newest(held, observed)
+    newer = _heaviest(line, weights) >= _heaviest(held, weights)
     if update.action == "remove":
         return others if newer else lines
     detail = line.detail if newer and line.detail else held.detail or line.detail
     return (*others, Line(line.value if newer else held.value, held.evidence | line.evidence, detail))
 
 
-def _newest(line: Line, observed: Mapping[int, datetime]) -> datetime:
-    """When the newest evidence of a line was observed; what is pruned by now is older than anything."""
-    known = [observed[each] for each in line.evidence if each in observed]
-    return max(known, default=datetime.min.replace(tzinfo=next(iter(observed.values())).tzinfo))
+def _heaviest(line: Line, weights: Mapping[int, Weight]) -> Weight:
+    """The weight of the heaviest memory that a line rests on; what is pruned by now weighs less than anything."""
+    known = [weights[each] for each in line.evidence if each in weights]
+    return max(known, default=(-1, datetime.min.replace(tzinfo=UTC)))
 
 
 def _most(lines: tuple[Line, ...], most: int) -> tuple[Line, ...]:

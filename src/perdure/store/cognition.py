@@ -38,8 +38,12 @@ READ_NEWS: Final = """
 FINISH: Final = """
     UPDATE cognition_state
     SET last_run_at = coalesce(%(at)s::timestamptz, last_run_at), seen = greatest(seen, %(seen)s),
-        reflected = greatest(reflected, %(reflected)s), consolidated = greatest(consolidated, %(consolidated)s)
+        consolidated = greatest(consolidated, %(consolidated)s)
     WHERE space_id = %(space_id)s
+"""
+
+SET_REFLECTED: Final = """
+    UPDATE cognition_state SET reflected = greatest(reflected, %(reflected)s) WHERE space_id = %(space_id)s
 """
 
 INSERT_RUN: Final = """
@@ -135,11 +139,14 @@ async def read_news(tx: SpaceTransaction, state: ThoughtState) -> News:
     return News(**row)
 
 
-async def finish_run(
-    tx: SpaceTransaction, *, at: datetime | None, seen: int, reflected: int, consolidated: int
-) -> None:
-    """Says when a whole run began, and which memories it and its layers saw; none of it ever goes back."""
-    await tx.execute(FINISH, {"at": at, "seen": seen, "reflected": reflected, "consolidated": consolidated})
+async def finish_run(tx: SpaceTransaction, *, at: datetime | None, seen: int, consolidated: int) -> None:
+    """Says when a whole run began, and which memories it and consolidation saw; none of it ever goes back."""
+    await tx.execute(FINISH, {"at": at, "seen": seen, "consolidated": consolidated})
+
+
+async def set_reflected(tx: SpaceTransaction, newest: int) -> None:
+    """Says which memory was the last that a reflection saw; in the transaction that writes what it came to."""
+    await tx.execute(SET_REFLECTED, {"reflected": newest})
 
 
 async def record_run(

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from perdure.store.database import SpaceTransaction
 
 # What the whole space may see, and what a person or the assistant vouches for: nobody else says who the user is.
+# Whatever it weighs, what was told of the user on purpose is read, and what took the place of what the card says.
 TO_CONSOLIDATE: Final = """
+    WITH RECURSIVE heirs AS (
+        SELECT o.superseded_by AS memory_id FROM memory_state o
+        WHERE o.space_id = %(space_id)s AND o.memory_id = ANY(%(held)s) AND o.superseded_by IS NOT NULL
+        UNION
+        SELECT o.superseded_by FROM heirs h
+        JOIN memory_state o ON o.space_id = %(space_id)s AND o.memory_id = h.memory_id
+        WHERE o.superseded_by IS NOT NULL
+    )
     SELECT m.memory_id
     FROM memory_state m
     JOIN memories w ON w.space_id = %(space_id)s AND w.id = m.memory_id
@@ -18,7 +28,8 @@ TO_CONSOLIDATE: Final = """
         ON k.space_id = %(space_id)s AND k.layer = 'consolidation' AND k.memory_id = m.memory_id
     WHERE m.space_id = %(space_id)s AND m.superseded_at IS NULL AND m.audience IS NULL
       AND m.memory_type NOT IN ('identity', 'reflection', 'episode', 'transition')
-      AND m.salience >= %(least)s AND w.trust IN ('user', 'assistant')
+      AND (m.salience >= %(least)s OR w.source = 'bootstrap' OR m.memory_id IN (SELECT h.memory_id FROM heirs h))
+      AND w.trust IN ('user', 'assistant')
       AND (k.mark IS NULL OR k.mark <> md5(w.summary))
     ORDER BY m.salience DESC, m.memory_id DESC
     LIMIT %(limit)s
@@ -33,6 +44,14 @@ HAPPENED: Final = """
     ORDER BY m.memory_id
 """
 
+TOLD_TOGETHER: Final = """
+    SELECT k.memory_id
+    FROM cognition_marks k
+    JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = k.memory_id
+    WHERE k.space_id = %(space_id)s AND k.layer = %(layer)s AND k.mark = ANY(%(marks)s)
+      AND m.superseded_at IS NULL AND m.created_at > %(since)s AND m.audience IS NOT DISTINCT FROM %(audience)s
+"""
+
 TO_REFLECT: Final = """
     WITH news AS MATERIALIZED (
         SELECT m.memory_id, row_number() OVER (
@@ -43,7 +62,8 @@ TO_REFLECT: Final = """
           AND m.memory_type NOT IN ('identity', 'reflection', 'episode', 'transition')
           AND w.source NOT IN ('consolidation', 'episode_synthesis', 'reflection', 'transition')
     )
-    SELECT n.memory_id, count(*) OVER () AS in_all FROM news n ORDER BY n.place, n.memory_id DESC LIMIT %(limit)s
+    SELECT n.memory_id, count(*) OVER () AS in_all, max(n.memory_id) OVER () AS newest
+    FROM news n ORDER BY n.place, n.memory_id DESC LIMIT %(limit)s
 """
 
 LIVE_OF_TYPE: Final = """
@@ -72,9 +92,12 @@ def mark_of(words: str) -> str:
     return hashlib.md5(words.encode(), usedforsecurity=False).hexdigest()
 
 
-async def to_consolidate(tx: SpaceTransaction, *, least: float, limit: int) -> list[int]:
-    """Memories of at least this salience that consolidation has not used at their present words, weightiest first."""
-    rows = await tx.fetch_all(TO_CONSOLIDATE, {"least": least, "limit": limit})
+async def to_consolidate(tx: SpaceTransaction, *, least: float, held: Sequence[int], limit: int) -> list[int]:
+    """Memories of at least this salience that consolidation has not used at their present words, weightiest first.
+
+    With them what was told as a start, and what took the place of one of `held`, on which card and traits rest.
+    """
+    rows = await tx.fetch_all(TO_CONSOLIDATE, {"least": least, "held": list(held), "limit": limit})
     return [row["memory_id"] for row in rows]
 
 
@@ -86,10 +109,31 @@ async def happened(tx: SpaceTransaction, *, since: datetime, happened_since: dat
     return found
 
 
-async def to_reflect(tx: SpaceTransaction, after: int, limit: int) -> tuple[list[int], int]:
-    """Of what came in after the memory `after` the weightiest of each source and type in turn; and how many it is."""
+async def told_together(
+    tx: SpaceTransaction, layer: str, marks: Sequence[str], *, since: datetime, audience: str | None
+) -> list[int]:
+    """Live memories of this very audience that came in after `since` and carry one of these marks of a layer."""
+    if not marks:
+        return []
+    params = {"layer": layer, "marks": list(marks), "since": since, "audience": audience}
+    return [row["memory_id"] for row in await tx.fetch_all(TOLD_TOGETHER, params)]
+
+
+@dataclass(frozen=True, slots=True)
+class ToReflect:
+    """What a reflection would read: the ids shown, how many memories came in, and the last of them."""
+
+    ids: tuple[int, ...] = ()
+    in_all: int = 0
+    newest: int = 0
+
+
+async def to_reflect(tx: SpaceTransaction, after: int, limit: int) -> ToReflect:
+    """Of what came in after the memory `after` the weightiest of each source and type in turn."""
     rows = await tx.fetch_all(TO_REFLECT, {"after": after, "limit": limit})
-    return [row["memory_id"] for row in rows], rows[0]["in_all"] if rows else 0
+    if not rows:
+        return ToReflect()
+    return ToReflect(tuple(row["memory_id"] for row in rows), rows[0]["in_all"], rows[0]["newest"])
 
 
 async def live_of_type(tx: SpaceTransaction, memory_type: str, audience: str | None, limit: int) -> list[int]:
