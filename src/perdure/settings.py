@@ -139,7 +139,7 @@ class Settings(BaseSettings):
     recall_limit: int = Field(default=3, ge=1, le=20)
     """Memories injected per turn (mission: 3)."""
     recall_token_budget: Budget = 2400
-    """Tokens of the tail by the estimate of `rules.tokens`: three memories of 1200 bytes and two exchanges that wait."""
+    """Tokens of the tail, by the estimate of `rules.tokens`: three memories of 1200 bytes and two waiting exchanges."""
     search_limit: int = Field(default=10, ge=1, le=100)
     search_deadline_s: float = Field(default=10.0, gt=0, le=300)
     """One deadline for all of a search, its language model included."""

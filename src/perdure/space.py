@@ -1,4 +1,4 @@
-"""What one caller can do in one space: the whole public surface around a conversation.
+"""What one caller can do in one space: the turns of a conversation, and what is saved and found on request.
 
 A space is made on its first write and never by reading. Every method checks its arguments at the door: bad input is an
 `InvalidInput` that names field, value and limit, and nothing is written.
@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TypeVar, Unpack
+from typing import Unpack
 
 from perdure import door, ingest, recall
 from perdure.door import FilterArguments
 from perdure.errors import InvalidInput
-from perdure.ingest import Changes, Draft, Receipt, ToolResult
-from perdure.space_intake import SpaceIntake, operation_key
+from perdure.ingest import Draft, ToolResult
+from perdure.space_intake import operation_key
+from perdure.space_memories import SpaceMemories
 from perdure.store.database import SpaceTransaction
-from perdure.store.history import read_history
-from perdure.store.memories import EXCERPT_CHARS, list_ids, read_evidence, read_rows
+from perdure.store.memories import EXCERPT_CHARS
 from perdure.store.spaces import SpaceRow
 from perdure.store.tasks import drop_task, set_task
-from perdure.store.visibility import facets_of
 from perdure.text import require_text
 from perdure.types import (
     Evidence,
@@ -30,23 +29,20 @@ from perdure.types import (
     Outcome,
     Recall,
     SearchResult,
-    StoredMemory,
     TaskRecall,
     Trust,
     WhyNot,
 )
 
-T = TypeVar("T")
 MAX_RECALLED = 20
 MAX_FOUND = 100
-MAX_PAGE = 1000
 MAX_HISTORY = 1000
 """Messages of a conversation that are looked at, the latest."""
 MAX_DEADLINE_S = 60
 MAX_SEARCH_DEADLINE_S = 300
 
 
-class Space(SpaceIntake):
+class Space(SpaceMemories):
     """A handle on one space, bound to an audience. Cheap to make; holds no connection.
 
     `audience` is who may see what is said here (a private or a group conversation); None is the whole space. Every
@@ -378,136 +374,6 @@ class Space(SpaceIntake):
             return WhyNot(wanted, text, "not_there", f"There is no space {self.name!r}.", limit=most)
         asked = recall.Asked(wanted, recall.Turn(text, earlier, self.audience, most, chosen), searched=a_search)
         return await recall.why_not(self._resources, space, asked)
-
-    async def get(self, memory_id: int) -> StoredMemory:
-        """One memory. Raises NotFound if it is not there for this audience."""
-        wanted = door.require_id(memory_id)
-        space = await self._require_space()
-
-        async def read(tx: SpaceTransaction) -> StoredMemory:
-            return (await ingest.require_row(tx, space, wanted, self.audience)).memory
-
-        return await self._in(space, read)
-
-    async def evidence(self, memory_id: int) -> tuple[Evidence, ...]:
-        """Why a memory is known: the messages, mails or calls that it rests on."""
-        wanted = door.require_id(memory_id)
-        space = await self._require_space()
-
-        async def read(tx: SpaceTransaction) -> tuple[Evidence, ...]:
-            await ingest.require_row(tx, space, wanted, self.audience)
-            return tuple(await read_evidence(tx, wanted))
-
-        return await self._in(space, read)
-
-    async def history(self, memory_id: int) -> tuple[Mapping[str, object], ...]:
-        """What a memory was before each change, oldest first."""
-        wanted = door.require_id(memory_id)
-        space = await self._require_space()
-
-        async def read(tx: SpaceTransaction) -> tuple[Mapping[str, object], ...]:
-            await ingest.require_row(tx, space, wanted, self.audience)
-            return tuple(await read_history(tx, wanted))
-
-        return await self._in(space, read)
-
-    async def list(
-        self,
-        *,
-        limit: int = 50,
-        before: StoredMemory | None = None,
-        superseded: bool = False,
-        **filters: Unpack[FilterArguments],
-    ) -> tuple[StoredMemory, ...]:
-        """Memories by source_date, newest first, 1..1000 a page; `before` is the last memory of the page before."""
-        most = door.require_number(limit, "limit", 1, MAX_PAGE)
-        tombstones = door.require_flag(superseded, "superseded")
-        if before is not None and not isinstance(before, StoredMemory):
-            raise InvalidInput("before", before, "it has to be the last memory of the page before")
-        space = await self._memory.find_space(self.name)
-        wanted = door.require_filters(space.time_zone if space else "UTC", **filters)
-        if space is None:
-            return ()
-        params = {
-            "audience": self.audience,
-            "superseded": tombstones,
-            "memory_type": wanted.memory_type,
-            "conversation_id": wanted.conversation_id,
-            "since": wanted.since,
-            "until": wanted.until,
-            "before_date": before.source_date if before else None,
-            "before_id": before.id if before else None,
-            "facets": list(facets_of(wanted)),
-            "limit": most,
-        }
-        row = space
-
-        async def read(tx: SpaceTransaction) -> tuple[StoredMemory, ...]:
-            ids = await list_ids(tx, params)
-            rows = await read_rows(tx, row.name, ids)
-            # What somebody else erased between the two statements is not there any more.
-            return tuple(rows[memory_id].memory for memory_id in ids if memory_id in rows)
-
-        return await self._in(space, read)
-
-    async def update(
-        self,
-        memory_id: int,
-        *,
-        text: str | None = None,
-        salience: float | None = None,
-        memory_type: MemoryType | str | None = None,
-        tags: Iterable[str] | str | None = None,
-        entities: Iterable[str] | str | None = None,
-        metadata: Mapping[str, object] | None = None,
-    ) -> StoredMemory:
-        """Changes a memory; what is not given stays, what it was is kept in its history.
-
-        Raises:
-            NotFound: it is not there for this audience. InvalidInput: the new text does not fit into one memory.
-        """
-        wanted = door.require_id(memory_id)
-        changes = Changes(
-            text=None if text is None else require_text(text),
-            salience=None if salience is None else door.require_salience(salience),
-            memory_type=None if memory_type is None else door.require_own_type(memory_type),
-            tags=None if tags is None else door.require_labels(tags, "tags"),
-            entities=None if entities is None else door.require_labels(entities, "entities"),
-            metadata=None if metadata is None else door.require_metadata(metadata),
-        )
-        space = await self._require_space()
-        return await ingest.update_memory(
-            self._resources, space, wanted, changes, audience=self.audience, changed_by="user"
-        )
-
-    async def pin(self, memory_id: int, *, pinned: bool = True) -> None:
-        """A pinned memory never decays and is never pruned."""
-        wanted = door.require_id(memory_id)
-        keep = door.require_flag(pinned, "pinned")
-        space = await self._require_space()
-        await ingest.pin_memory(self._resources, space, wanted, self.audience, pinned=keep)
-
-    async def restore(self, memory_id: int) -> StoredMemory:
-        """Brings a superseded memory back to life; what had superseded it stays live, too.
-
-        Raises:
-            NotFound: it is not there for this audience. Conflict: another live memory holds the same text.
-        """
-        wanted = door.require_id(memory_id)
-        space = await self._require_space()
-        return await ingest.restore_memory(self._resources, space, wanted, self.audience)
-
-    async def forget(self, *memory_ids: int) -> Receipt:
-        """Erases memories with their sibling chunks, words, vectors, evidence and history. Cannot be undone.
-
-        Raises:
-            NotFound: one of them is not there for this audience; then none is erased.
-        """
-        if not memory_ids:
-            raise InvalidInput("ids", memory_ids, "at least one memory has to be named")
-        wanted = [door.require_id(memory_id) for memory_id in memory_ids]
-        space = await self._require_space()
-        return await ingest.forget_memories(self._resources, space, wanted, self.audience)
 
 
 def _recalled(given: object) -> tuple[int, ...]:
