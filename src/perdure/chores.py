@@ -8,7 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from perdure.calibrating import freshen
 from perdure.cognition import think
@@ -78,7 +78,7 @@ class Chores:
         interval = self.resources.settings.upkeep_interval
 
         async def keep(space: SpaceRow) -> int:
-            report = await keep_up(self.resources, space, self.holder, until=until)
+            report = await keep_up(self.resources, space, self.holder, until=until, stopping=self.stopping)
             return int(report.finished and not report.busy)
 
         async def due(tx: Transaction, skipped: Collection[int]) -> list[int]:
@@ -95,9 +95,10 @@ class Chores:
             return 0
 
         async def conclude(space: SpaceRow) -> int:
-            report = await think(self.resources, space, self.holder, until=until)
+            how: Any = {"until": until, "stopping": self.stopping}
+            report = await think(self.resources, space, self.holder, **how)
             if report.trigger is None and starting:
-                report = await think(self.resources, space, self.holder, trigger="start", until=until)
+                report = await think(self.resources, space, self.holder, trigger="start", **how)
             if report.outage:
                 log.warning("space %d is not thought about: %s", space.id, report.outage)
             return sum(report.conclusions.values())

@@ -164,7 +164,7 @@ class Settings(BaseSettings):
     operation_days: Days = 90
     """Days that what an operation id did is kept: so long a call can be repeated safely."""
     usage_days: Days = 400
-    """Days that the usage of models is kept."""
+    """Days that the usage of models is kept, and cognitive runs that have left nothing."""
 
     cognitive_buffer_threshold: int = Field(
         default=COGNITIVE_BUFFER_THRESHOLD,

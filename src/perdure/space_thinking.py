@@ -8,7 +8,7 @@ from datetime import datetime
 from perdure import door
 from perdure.cognition import CognitionReport, Consultation, Identity, consult, read_identity, require_run, think, undo
 from perdure.space_queue import MAX_DRAIN_S, SpaceQueue
-from perdure.store.cognition import Run, list_runs
+from perdure.store.cognition import Layer, Run, list_runs
 from perdure.store.database import SpaceTransaction
 from perdure.store.traits import TraitRow, list_traits
 from perdure.text import require_text
@@ -52,11 +52,17 @@ class SpaceThinking(SpaceQueue):
         Raises:
             DatabaseUnavailable: what was written until then stays.
         """
-        end = self._end_of(timeout_s)
-        space = await self._memory.find_space(self.name)
-        if space is None:
-            return CognitionReport()
-        return await think(self._resources, space, f"think-{uuid.uuid4()}", trigger="asked", until=end)
+        return await self._think(timeout_s)
+
+    async def consolidate(self, *, timeout_s: float = 600.0) -> CognitionReport:
+        """Brings the identity card and the traits up to date, and does nothing else of what `think` does.
+
+        The mission's consolidate_memory: of memories of salience 8 or more that are not on the card yet.
+
+        Raises:
+            DatabaseUnavailable: what was written until then stays.
+        """
+        return await self._think(timeout_s, only="consolidation")
 
     async def identity(self) -> Identity:
         """The identity card: who the user is, line by line, each with the memories it rests on; empty before the first.
@@ -132,6 +138,14 @@ class SpaceThinking(SpaceQueue):
 
         now = await self._in(space, time)
         return await consult(self._resources, space, asked, audience=self.audience, now=now)
+
+    async def _think(self, timeout_s: float, only: Layer | None = None) -> CognitionReport:
+        end = self._end_of(timeout_s)
+        space = await self._memory.find_space(self.name)
+        if space is None:
+            return CognitionReport()
+        holder = f"think-{uuid.uuid4()}"
+        return await think(self._resources, space, holder, trigger="asked", only=only, until=end)
 
     def _end_of(self, timeout_s: float) -> float:
         seconds = door.require_seconds(timeout_s, "timeout_s", MAX_DRAIN_S)

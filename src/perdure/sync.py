@@ -152,6 +152,7 @@ class Space:
     retriage = _blocking(AsyncSpace.retriage)
     upkeep = _blocking(AsyncSpace.upkeep)
     think = _blocking(AsyncSpace.think)
+    consolidate = _blocking(AsyncSpace.consolidate)
     consult = _blocking(AsyncSpace.consult)
     identity = _blocking(AsyncSpace.identity)
     traits = _blocking(AsyncSpace.traits)

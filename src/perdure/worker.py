@@ -26,8 +26,13 @@ from perdure.store.workers import leave, tell, tell_beat
 
 LOOK_S: Final = 5.0
 """How often a worker looks for spaces that have gone quiet, between its heartbeats."""
+PATIENCE_S: Final = 3.0
+"""How long a worker that is told to stop waits for the step at hand …"""
 CUT_OFF_S: Final = 1.0
-"""How long cancelled work may take to end, and to end once more."""
+"""… and how long cancelled work may take to end, and to end once more: 5 s in all."""
+LONGEST_S: Final = 600.0
+"""A chore leaves off after the step that it is at when its time is up, such as a question to a model. What takes so
+much longer hangs, and is cut off."""
 SHARES: Final = {"drain": 0.5, "tasks": 0.55, "upkeep": 0.75, "cognition": 1.0}
 """By which part of the interval each chore of a heartbeat has to leave off: none starves those after it."""
 
@@ -61,8 +66,8 @@ class Worker:
         self._task = asyncio.create_task(self._run(), name="perdure-worker")
         self._warming = asyncio.create_task(self._warm_up(), name="perdure-warming")
 
-    async def stop(self, patience_s: float = 5.0) -> None:
-        """Ends the loop after the batch at hand; what is cut off after `patience_s` is taken up again later.
+    async def stop(self, patience_s: float = PATIENCE_S) -> None:
+        """Ends the loop after the step at hand; what is cut off after `patience_s` is taken up again later.
 
         A query of a frozen database ends at the second cancellation, which closes its connection.
         """
@@ -118,13 +123,15 @@ class Worker:
         for name, chore in (("drain", drain), ("tasks", tasks), ("upkeep", upkeep), ("cognition", cognition)):
             if not self._stopping.is_set():
                 await self._tell(name)
-                beat.trouble = await self._attempt(name, chore) or beat.trouble
+                left_s = max(0.0, end_of(name) - clock.monotonic()) + LONGEST_S
+                beat.trouble = await self._attempt(name, chore, left_s) or beat.trouble
         await self._tell_beat(beat)
 
-    async def _attempt(self, name: str, chore: Callable[[], Awaitable[None]]) -> str | None:
+    async def _attempt(self, name: str, chore: Callable[[], Awaitable[None]], limit_s: float) -> str | None:
         """Does one chore; what goes wrong in it is told, and ends neither the beat nor the heart."""
         try:
-            await chore()
+            async with asyncio.timeout(limit_s):
+                await chore()
         except DatabaseUnavailable as error:
             log.warning("the worker waits for the database: %s", error.message)
             return f"{name}: {error.message}"
@@ -143,7 +150,7 @@ class Worker:
                 last_heartbeat = clock.monotonic()
                 await self.beat()
             else:
-                await self._attempt("look", self._look)
+                await self._attempt("look", self._look, settings.heartbeat_interval_s + LONGEST_S)
             with suppress(TimeoutError):
                 async with asyncio.timeout(
                     min(LOOK_S, settings.heartbeat_interval_s, max(settings.idle_drain_s, 0.05))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -91,6 +91,7 @@ async def think(
     trigger: Trigger | None = None,
     only: Layer | None = None,
     until: float | None = None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> CognitionReport:
     """Runs the layers over one space if a run is due.
 
@@ -99,6 +100,7 @@ async def think(
         trigger: why it runs, whether it is due or not; None finds out.
         only: the one layer that runs, instead of all that belong to the trigger.
         until: the clock's monotonic time after which no further question is asked.
+        stopping: says so, too.
 
     Raises:
         DatabaseUnavailable: the database didn't answer; what was written until then stays.
@@ -120,8 +122,13 @@ async def think(
     if not await resources.database.in_space(space.id, lease):
         return CognitionReport(trigger, busy=True)
     thinking = Thinking(resources, space, holder, trigger, begun.now, begun.state, begun.news)
+    clock = resources.database.clock
+
+    def late() -> bool:
+        return stopping() or (until is not None and clock.monotonic() >= until)
+
     try:
-        return await _run(thinking, layers, until)
+        return await _run(thinking, layers, late)
     finally:
         await _end(thinking)
 
@@ -144,14 +151,14 @@ def _due(resources: Resources, begun: _Begun) -> Trigger | None:
     return due or ("shift" if news.shift else None)
 
 
-async def _run(thinking: Thinking, layers: Sequence[Layer], until: float | None) -> CognitionReport:
+async def _run(thinking: Thinking, layers: Sequence[Layer], late: Callable[[], bool]) -> CognitionReport:
     written: dict[Layer, int] = {}
     failed: dict[Layer, str] = {}
     outage: str | None = None
     whole = True
     for layer in layers:
         try:
-            whole = await _layer(thinking, layer, written, until)
+            whole = await _layer(thinking, layer, written, late)
         except (ModelUnavailable, EmbeddingUnavailable, FamilyMismatch) as error:
             outage = error.message
         except BudgetSpent as spent:
@@ -172,14 +179,13 @@ async def _run(thinking: Thinking, layers: Sequence[Layer], until: float | None)
     return CognitionReport(thinking.trigger, written, failed)
 
 
-async def _layer(thinking: Thinking, layer: Layer, written: dict[Layer, int], until: float | None) -> bool:
+async def _layer(thinking: Thinking, layer: Layer, written: dict[Layer, int], late: Callable[[], bool]) -> bool:
     """Writes what one layer concludes, counting it in `written`; False if its time was up before its end."""
-    clock = thinking.resources.database.clock
     async for conclusion in LAYERS[layer][1](thinking):
         if await write_conclusion(thinking, conclusion) is not None:
             written[layer] = written.get(layer, 0) + 1
         await record_questions(thinking)
-        if until is not None and clock.monotonic() >= until:
+        if late():
             return False
     return True
 

@@ -21,6 +21,7 @@ from perdure.llm import Ledger, render
 from perdure.llm.schemas import QualityScore
 from perdure.resources import Resources, calibration_of
 from perdure.store.changes import add_entities, apply_quality, relate
+from perdure.store.cognition import Layer, record_run, set_wrote
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, read_rows, read_vectors
 from perdure.store.queue import QueuedWork
@@ -30,7 +31,7 @@ from perdure.store.texts import read_live_texts
 from perdure.text import mask, truncate_chars
 from perdure.types import Evidence, MemoryType, Nothing, Outcome, Stored, Trust
 
-TRANSITION: Final = "transition"
+TRANSITION: Final[Layer] = "transition"
 MOST_RELATED: Final = 10
 """Memories that are looked at (mission: 10)."""
 LEAST_RELATED: Final = 2
@@ -164,7 +165,19 @@ async def handle_transition(resources: Resources, space: SpaceRow, work: QueuedW
             return [Nothing(NOTHING_LEFT)]
         (outcome,) = await write_texts(tx, resources, space, [text])
         made = outcome.ids if isinstance(outcome, Stored) else (outcome.id,)
-        await relate(tx, made, [*(row.memory.id for row in now), *ids])
+        read_ids = [*(row.memory.id for row in now), *ids]
+        await relate(tx, made, read_ids)
+        run_id = await record_run(
+            tx,
+            TRANSITION,
+            "shift",
+            began_at=tx.now,
+            status="done",
+            told=f"an upheaval, seen beside {len(ids)} memories",
+            made_by=answer.made_by,
+            read_ids=read_ids,
+        )
+        await set_wrote(tx, run_id, made)
         return [outcome]
 
     return Ready(write)

@@ -8,12 +8,14 @@ from itertools import pairwise
 from statistics import mean
 from typing import Final
 
+from perdure.rules.pruning import STALE_DAYS
+from perdure.simulation.life import AWAY
 from perdure.simulation.year import Year
 
 LEVEL: Final = 1.25
-"""How much larger the store may be in the last quarter than in the two before."""
-LONG: Final = 300
-"""Days after which a store has to have levelled off."""
+"""How much larger a store that has levelled off may get."""
+LONG: Final = 310
+"""Days of a life of which that can be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,17 @@ def _changes(evenings: Sequence[Mapping[str, str]], name: str) -> int:
 
 
 def _levelling(year: Year) -> list[Invariant]:
+    """Compares days before which nobody was away: a store shrinks while nobody speaks, and then fills up again."""
     if year.days < LONG:
         return []
-    sizes = [sample.live + sample.superseded for sample in year.samples]
-    quarter = len(sizes) // 4
-    before, last = mean(sizes[quarter : 3 * quarter]), mean(sizes[3 * quarter :])
-    told = f"{before:.0f} rows in the middle half of the year, {last:.0f} in its last quarter"
+    sizes = {sample.day: sample.live + sample.superseded for sample in year.samples if _settled(sample.day)}
+    left = min(first for first, _ in AWAY)
+    before = mean(size for day, size in sizes.items() if day < left)
+    last = mean(size for day, size in sizes.items() if day >= left)
+    told = f"{before:.0f} rows before the months of absence, {last:.0f} from ninety days after them on"
     return [Invariant("the store's size levels off", last <= LEVEL * before, told)]
+
+
+def _settled(day: int) -> bool:
+    """Whether somebody has spoken on each of the ninety days before."""
+    return day >= STALE_DAYS and not any(first <= day < last + STALE_DAYS for first, last in AWAY)

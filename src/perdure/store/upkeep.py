@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -9,15 +10,19 @@ from perdure.store.database import SpaceTransaction
 
 WINDOW: Final = 2000
 """Rows of a side table that one statement goes through."""
-READ_RETIRED: Final = """
-    SELECT u.retired_at FROM upkeep_state u WHERE u.space_id = %(space_id)s
+READ_PROGRESS: Final = """
+    SELECT u.retired_at, u.reached FROM upkeep_state u WHERE u.space_id = %(space_id)s
 """
 
 FINISH: Final = """
     UPDATE upkeep_state
     SET finished_at = coalesce(%(finished_at)s::timestamptz, finished_at),
-        retired_at = coalesce(%(retired_at)s::timestamptz, retired_at)
+        retired_at = coalesce(%(retired_at)s::timestamptz, retired_at), reached = 0
     WHERE space_id = %(space_id)s
+"""
+
+LEAVE_OFF: Final = """
+    UPDATE upkeep_state SET reached = %(reached)s WHERE space_id = %(space_id)s
 """
 
 NEXT_OPERATIONS: Final = """
@@ -36,6 +41,15 @@ RETIRE_USAGE: Final = """
     DELETE FROM model_usage WHERE space_id = %(space_id)s AND day < %(before)s
 """
 
+# A run whose conclusions are all gone, and that no trait names, has nothing left to show or to undo.
+RETIRE_RUNS: Final = """
+    DELETE FROM cognition_runs r
+    WHERE r.space_id = %(space_id)s AND r.ended_at < %(before)s
+      AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.space_id = %(space_id)s AND m.id = ANY(r.wrote_ids))
+      AND NOT EXISTS (
+          SELECT 1 FROM traits t WHERE t.space_id = %(space_id)s AND (t.run_id = r.id OR t.ended_by = r.id))
+"""
+
 # Rows of history come in the order of time: the first of them are the oldest.
 RETIRE_HISTORY: Final = """
     WITH oldest AS MATERIALIZED (
@@ -47,10 +61,22 @@ RETIRE_HISTORY: Final = """
 """
 
 
-async def read_retired(tx: SpaceTransaction) -> datetime | None:
-    """When side tables were last gone through."""
-    row = await tx.fetch_one(READ_RETIRED)
-    return row["retired_at"] if row else None
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """When side tables were last gone through, and the memory after which an unfinished tick goes on."""
+
+    retired_at: datetime | None = None
+    reached: int = 0
+
+
+async def read_progress(tx: SpaceTransaction) -> Progress:
+    row = await tx.fetch_one(READ_PROGRESS)
+    return Progress(**row) if row else Progress()
+
+
+async def leave_off(tx: SpaceTransaction, reached: int) -> None:
+    """Says how far a tick came that wasn't finished."""
+    await tx.execute(LEAVE_OFF, {"reached": reached})
 
 
 async def finish(tx: SpaceTransaction, *, finished_at: datetime, retired_at: datetime | None) -> None:
@@ -71,6 +97,11 @@ async def retire_operations(tx: SpaceTransaction, after: str, before: datetime) 
 async def retire_usage(tx: SpaceTransaction, before: datetime) -> int:
     """Drops what models were asked before that day; returns how many rows went."""
     return await tx.execute(RETIRE_USAGE, {"before": before.date()})
+
+
+async def retire_runs(tx: SpaceTransaction, before: datetime) -> int:
+    """Drops cognitive runs that ended before and have left nothing; returns how many."""
+    return await tx.execute(RETIRE_RUNS, {"before": before})
 
 
 async def retire_history(tx: SpaceTransaction, before: datetime) -> int:

@@ -1,7 +1,7 @@
 """One tick of upkeep in one space: short statements under a lease, safe at any cadence and from many processes.
 
 Nothing that a tick does depends on when the last one was. Whoever is cut off leaves a space that is partly kept up,
-and the next tick does the rest.
+and the next tick does the rest: where the last one left off for want of time, or all of it once more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,17 @@ from perdure.store.aging import age, next_window
 from perdure.store.database import SpaceTransaction
 from perdure.store.leases import Leased, end, take
 from perdure.store.spaces import SpaceRow
-from perdure.store.upkeep import WINDOW, finish, read_retired, retire_history, retire_operations, retire_usage
+from perdure.store.upkeep import (
+    WINDOW,
+    Progress,
+    finish,
+    leave_off,
+    read_progress,
+    retire_history,
+    retire_operations,
+    retire_runs,
+    retire_usage,
+)
 from perdure.upkeep.pruning import prune
 from perdure.upkeep.report import Tally, UpkeepReport
 
@@ -35,6 +45,7 @@ async def keep_up(
     audience: str | None = None,
     dry_run: bool = False,
     until: float | None = None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> UpkeepReport:
     """Ages, prunes and retires what is due in one space.
 
@@ -43,6 +54,7 @@ async def keep_up(
         audience: whose memories a report may name.
         dry_run: nothing is changed, and no lease is needed.
         until: the clock's monotonic time at which the tick stops; the next one does the rest.
+        stopping: says so, too.
 
     Raises:
         DatabaseUnavailable: the database didn't answer; what was done until then stays done.
@@ -51,11 +63,11 @@ async def keep_up(
     clock = resources.database.clock
 
     def late() -> bool:
-        return until is not None and clock.monotonic() >= until
+        return stopping() or (until is not None and clock.monotonic() >= until)
 
     if dry_run:
-        finished = await _windows(resources, space, tally, audience=audience, dry_run=True, stop=late)
-        return tally.report(dry_run=True, finished=finished)
+        left_off = await _windows(resources, space, tally, audience=audience, dry_run=True, stop=late)
+        return tally.report(dry_run=True, finished=left_off is None)
     if not await _take(resources, space, holder):
         return UpkeepReport(busy=True)
     try:
@@ -76,20 +88,24 @@ async def _tick(
 ) -> bool:
     """All of a tick, under the lease; returns whether it came to its end."""
 
-    async def begin(tx: SpaceTransaction) -> tuple[datetime, datetime | None]:
-        return tx.now, await read_retired(tx)
+    async def begin(tx: SpaceTransaction) -> tuple[datetime, Progress]:
+        return tx.now, await read_progress(tx)
+
+    began, progress = await resources.database.in_space(space.id, begin)
+    retiring = progress.retired_at is None or not began - RETIRE_EVERY < progress.retired_at <= began
+    left_off = await _windows(
+        resources, space, tally, audience=audience, holder=holder, after=progress.reached, stop=stop
+    )
+    whole = left_off is None and (not retiring or await _retire(resources, space, tally, stop))
 
     async def write(tx: SpaceTransaction) -> None:
-        await finish(tx, finished_at=began, retired_at=began if retiring else None)
+        if left_off is not None:
+            await leave_off(tx, left_off)
+        elif whole:
+            await finish(tx, finished_at=began, retired_at=began if retiring else None)
 
-    began, retired_at = await resources.database.in_space(space.id, begin)
-    retiring = retired_at is None or not began - RETIRE_EVERY < retired_at <= began
-    if not await _windows(resources, space, tally, audience=audience, holder=holder, stop=stop):
-        return False
-    if retiring and not await _retire(resources, space, tally, stop):
-        return False
     await resources.database.in_space(space.id, write)
-    return True
+    return whole
 
 
 async def _windows(
@@ -100,25 +116,28 @@ async def _windows(
     audience: str | None,
     stop: Callable[[], bool],
     holder: str | None = None,
+    after: int = 0,
     dry_run: bool = False,
-) -> bool:
-    """Goes once through all rows of the space, in the order of their ids; returns whether it came to the end."""
-    after = 0
+) -> int | None:
+    """Goes through the rows of the space with ids above `after`, in their order.
+
+    Returns the id after which it left off; None at the end.
+    """
     while not stop():
         if holder is not None and not await _take(resources, space, holder):
-            return False
+            break
 
         async def window(tx: SpaceTransaction, after: int = after) -> int | None:
             return await next_window(tx, after)
 
         last = await resources.database.in_space(space.id, window)
         if last is None:
-            return True
+            return None
         if resources.settings.memory_decay_enabled and not dry_run:
             await _age(resources, space, after, last, tally)
         await prune(resources, space, after, last, tally, audience=audience, dry_run=dry_run)
         after = last
-    return False
+    return after
 
 
 async def _age(resources: Resources, space: SpaceRow, after: int, last: int, tally: Tally) -> None:
@@ -148,11 +167,15 @@ async def _retire(resources: Resources, space: SpaceRow, tally: Tally, stop: Cal
     async def usage(tx: SpaceTransaction) -> int:
         return await retire_usage(tx, tx.now - timedelta(days=settings.usage_days))
 
+    async def runs(tx: SpaceTransaction) -> int:
+        return await retire_runs(tx, tx.now - timedelta(days=settings.usage_days))
+
     async def history(tx: SpaceTransaction) -> int:
         assert settings.history_days is not None
         return await retire_history(tx, tx.now - timedelta(days=settings.history_days))
 
     tally.retired["model_usage"] += await database.in_space(space.id, usage)
+    tally.retired["cognition_runs"] += await database.in_space(space.id, runs)
     reached: str | None = ""
     while reached is not None:
         if stop():
