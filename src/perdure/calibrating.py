@@ -18,7 +18,7 @@ from perdure.errors import without_words
 from perdure.resources import SAMPLE, Looked, Resources, cosines, look_at_measured, pairs_of
 from perdure.store.calibrations import Measured, SampledMemory, keep_measured, sample_memories
 from perdure.store.database import SpaceTransaction
-from perdure.store.spaces import SpaceRow
+from perdure.store.spaces import SpaceRow, read_state
 
 QUERIES: Final = 24
 """Sampled memories that are embedded as queries, too: 1,512 pairs of a query and a memory. Twice as many move mean and
@@ -34,7 +34,8 @@ async def refresh(resources: Resources, space: SpaceRow) -> bool:
     """
 
     async def read(tx: SpaceTransaction) -> tuple[Looked, Sequence[SampledMemory]]:
-        looked = await look_at_measured(tx, resources, space)
+        state = await read_state(tx)
+        looked = await look_at_measured(tx, resources, space, state.memories if state else 0)
         if not _due(looked):
             return looked, ()
         return looked, await sample_memories(tx, resources.family.id, SAMPLE)

@@ -82,28 +82,27 @@ async def calibration_of(tx: SpaceTransaction, resources: Resources, space: Spac
     """
     if resources.embedder.calibration is not None:
         return resources.embedder.calibration
-    looked = await look_at_measured(tx, resources, space)
+    state = await read_state(tx)
+    looked = await look_at_measured(tx, resources, space, state.memories if state else 0)
     return calibrate(looked.unrelated) if looked.unrelated else None
 
 
-async def unrelated_of(tx: SpaceTransaction, resources: Resources, space: SpaceRow) -> Unrelated | None:
+async def unrelated_of(tx: SpaceTransaction, resources: Resources, space: SpaceRow, memories: int) -> Unrelated | None:
     """Where unrelated texts lie in the space, or, as long as it holds too few memories to tell, in its family.
 
-    None for a family that nobody measured, in such a space.
+    `memories` is how many it holds. None for a family that nobody measured, in such a space.
     """
-    looked = await look_at_measured(tx, resources, space)
+    looked = await look_at_measured(tx, resources, space, memories)
     shipped = resources.embedder.calibration
     return looked.unrelated or (shipped.unrelated if shipped else None)
 
 
-async def look_at_measured(tx: SpaceTransaction, resources: Resources, space: SpaceRow) -> Looked:
-    """What is known of the space: read once, and again when the space has doubled.
+async def look_at_measured(tx: SpaceTransaction, resources: Resources, space: SpaceRow, memories: int) -> Looked:
+    """What is known of a space of so many memories: read once, and again when the space has doubled.
 
     Until the space is measured (`calibrating`), pairs of its memories stand in where the family is one that nobody
     knows: they say nothing of queries, and are better than taking cosines as they are.
     """
-    state = await read_state(tx)
-    memories = state.memories if state else 0
     known = resources.measured.get(space.id)
     if known is not None and memories < 2 * known.memories:
         return known

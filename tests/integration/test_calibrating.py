@@ -13,7 +13,7 @@ from perdure.calibrating import QUERIES, freshen, refresh
 from perdure.embedding import Calibration, Unrelated
 from perdure.resources import calibration_of, unrelated_of
 from perdure.store.calibrations import Measured, read_measured
-from perdure.store.spaces import SpaceRow
+from perdure.store.spaces import SpaceRow, read_state
 from perdure.types import Message
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
@@ -58,7 +58,8 @@ async def told(memory: Memory, row: SpaceRow) -> Calibration | None:
 
 async def where(memory: Memory, row: SpaceRow) -> Unrelated | None:
     async def read(tx):
-        return await unrelated_of(tx, memory.resources, row)
+        state = await read_state(tx)
+        return await unrelated_of(tx, memory.resources, row, state.memories if state else 0)
 
     return await memory.resources.database.in_space(row.id, read)
 

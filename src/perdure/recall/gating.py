@@ -28,9 +28,13 @@ async def bar_of(
     message: str,
     history: Sequence[tuple[str, str]],
     vectors: np.ndarray,
+    memories: int,
 ) -> Bar:
-    """What a turn asks of a memory. `vectors` are those of its trajectory and, last, of the message alone."""
-    unrelated = await unrelated_of(tx, resources, space)
+    """What a turn asks of a memory, in a space of so many `memories`.
+
+    `vectors` are those of its trajectory and, last, of the message alone.
+    """
+    unrelated = await unrelated_of(tx, resources, space, memories)
     telling = tells(message)
     place = resources.noise.of(vectors[0], vectors[-1])
     if unrelated is None:

@@ -142,8 +142,10 @@ async def look_up(
         )
         passing = hits
         if gated:
-            bar = await bar_of(tx, resources, space, message=turn.message, history=turn.history, vectors=vectors)
             frequencies, memories = ranked.document_frequencies, ranked.memories
+            bar = await bar_of(
+                tx, resources, space, message=turn.message, history=turn.history, vectors=vectors, memories=memories
+            )
             readings = [read_gate(bar, row, asked.terms, frequencies, memories) for row in ranked.rows]
             passing = [hit for hit, gate in zip(hits, readings, strict=True) if gate.passed]
         return select(

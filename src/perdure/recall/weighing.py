@@ -42,8 +42,10 @@ async def weigh(resources: Resources, space: SpaceRow, turn: Turn) -> list[Weigh
             limit=turn.limit,
             profile=configured_profile(resources),
         )
-        bar = await bar_of(tx, resources, space, message=turn.message, history=turn.history, vectors=vectors)
         frequencies, memories = ranked.document_frequencies, ranked.memories
+        bar = await bar_of(
+            tx, resources, space, message=turn.message, history=turn.history, vectors=vectors, memories=memories
+        )
         return [
             Weighed(hit, read_gate(bar, row, asked.terms, frequencies, memories))
             for hit, row in zip(hits, ranked.rows, strict=True)

@@ -191,8 +191,11 @@ async def _look(
         counts = await read_counts(
             tx, terms=one.terms, entity_keys=(), filters=Filters(), audience=asked.turn.audience, facets=()
         )
-        bar = await bar_of(tx, resources, space, message=turn.message, history=turn.history, vectors=vectors)
-        gate = read_gate(bar, place.row, one.terms, counts.of_terms, counts.memories)
+        memories = counts.memories
+        bar = await bar_of(
+            tx, resources, space, message=turn.message, history=turn.history, vectors=vectors, memories=memories
+        )
+        gate = read_gate(bar, place.row, one.terms, counts.of_terms, memories)
     return _Seen(row, successor, place, hit, gate)
 
 
