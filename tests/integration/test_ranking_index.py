@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from statistics import mean
 from typing import Any
 
@@ -29,9 +28,10 @@ async def overlap(space: LoadedSpace, profile: RankingProfile, count: int, **ask
 
 
 # The default profile lets turns lend each other relevance. In made-up conversations every turn belongs to the same
-# topic, so that two mediocre turns may lift each other over everything: the hardest case for candidates.
+# topic, so that two mediocre turns may lift each other over everything: the hardest case for candidates. In real ones
+# more of the ten agree (docs/benchmarks.md).
 @pytest.mark.parametrize(
-    ("profile", "on_average", "at_least"), [(SEED, 0.99, 0.8), (DEFAULT, 0.85, 0.4)], ids=["seed", "default"]
+    ("profile", "on_average", "at_least"), [(SEED, 0.99, 0.8), (DEFAULT, 0.78, 0.3)], ids=["seed", "default"]
 )
 async def test_twenty_thousand_memories_are_ranked_by_index_as_the_oracle_does(
     large: LoadedSpace, profile: RankingProfile, on_average: float, at_least: float
@@ -151,39 +151,30 @@ async def test_a_large_space_is_ranked_by_index_as_long_as_it_shows_many_rows(
         await large.database.in_space(large.space_id, all_said_to)
 
 
-class Explaining:
-    """A transaction that notes the plan of every ranking statement before it runs it."""
-
-    def __init__(self, tx: SpaceTransaction, plans: list[str]) -> None:
-        self._tx = tx
-        self._plans = plans
-        self.space_id, self.now = tx.space_id, tx.now
-
-    async def execute(self, statement: Any, params: Any = None) -> int:
-        return await self._tx.execute(statement, params)
-
-    async def fetch_all(
-        self, statement: Any, params: Any = None, *, prepare: bool | None = None
-    ) -> list[dict[str, Any]]:
-        assert prepare is False
-        explained = sql.SQL("EXPLAIN ") + sql.Composed([statement])
-        rows = await self._tx.fetch_all(explained, params, prepare=prepare)
-        self._plans.append("\n".join(row["QUERY PLAN"] for row in rows))
-        return await self._tx.fetch_all(statement, params, prepare=prepare)
+RANKINGS = """
+    SELECT name, generic_plans, parameter_types FROM pg_prepared_statements
+    WHERE statement LIKE '%%near AS MATERIALIZED%%' AND generic_plans + custom_plans >= 15
+"""
 
 
-async def test_twenty_recalls_keep_their_plan(large: LoadedSpace) -> None:
-    plans: list[str] = []
-    queries = [query for query in large.corpus.queries(100) if query.kind == "mixed words"]
-    for query in queries[:20]:
-        await large.database.in_space(
-            large.space_id, lambda tx, q=query: ranking.rank(Explaining(tx, plans), large.query(q, SEED))
-        )
-    assert len(plans) >= 40
-    rankings = [plan for plan in plans if "nearest" in plan]
-    assert len(rankings) >= 20
-    for plan in rankings:
+@pytest.mark.parametrize("profile", [SEED, DEFAULT], ids=["seed", "default"])
+async def test_twenty_recalls_keep_their_plan(large: LoadedSpace, profile: RankingProfile) -> None:
+    queries = [query for query in large.corpus.queries(100) if query.kind == "mixed words"][:20]
+
+    async def recall_and_explain(tx: SpaceTransaction) -> list[str]:
+        for query in queries:
+            assert (await ranking.rank(tx, large.query(query, profile))).path == "index"
+        plans = []
+        for kept in await tx.fetch_all(RANKINGS):
+            assert kept["generic_plans"] > 0, "planned anew each time"
+            unknown = ", ".join(["NULL"] * len(kept["parameter_types"]))
+            rows = await tx.fetch_all(sql.SQL(f"EXPLAIN EXECUTE {kept['name']}({unknown})"), prepare=False)  # type: ignore[arg-type]
+            plans.append("\n".join(row["QUERY PLAN"] for row in rows))
+        return plans
+
+    plans = await large.database.in_space(large.space_id, recall_and_explain)
+    assert plans
+    for plan in plans:
         assert f"Index Scan using {large.family.index_name}" in plan
         assert "Index Only Scan using memory_state_prior" in plan
         assert "Seq Scan" not in plan
-        assert not re.search(r"\$\d+::halfvec|= \$\d+\b", plan), "a generic plan"

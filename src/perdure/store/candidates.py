@@ -10,6 +10,7 @@ all arms then get the exact distance (out of line for long vectors) and the exac
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isqrt
 from typing import Final, LiteralString
 
@@ -17,11 +18,11 @@ from psycopg import sql
 
 from perdure.rules.ranking import RankingProfile
 from perdure.store.estimates import judged, looked_up, signed_entity, signed_text, sketched, told
-from perdure.store.ranking_slots import Slots, distance
-from perdure.store.ranking_sql import posting_score, prior, state_signals, terms
+from perdure.store.ranking_slots import Slots, distance, lexical_score
+from perdure.store.ranking_sql import double, posting_score, prior, state_signals, terms
 from perdure.store.sketches import SKETCH_BITS
 from perdure.store.visibility import visible
-from perdure.store.worth import least_band, others_by_band
+from perdure.store.worth import least_band, others_by_band, worth_decides
 
 RARE_POSTINGS: Final = 200
 """Terms, rarest first, whose postings are all considered; the others are seen through the signatures."""
@@ -29,11 +30,22 @@ RARE_POSTINGS: Final = 200
 SUMMED_POSTINGS: Final = 30_000
 """The same where the lexical score is a term of its own: so many are added up, and the best rows considered."""
 
-RARE_ENTITY_ROWS: Final = 1000
-"""The same for entities: 2,500 rows looked up one by one took as long as all the rest."""
-
 TEXT_ROWS: Final = 500
+"""Rows that the postings of a query's words bring, those with the highest lexical score."""
+
+RARE_ENTITY_ROWS: Final = 300
+"""The same for entities, whose rows are looked up one by one; others are seen where they are near or have the words."""
+
 DENSE_ROWS: Final = 64
+WORTHIEST_ROWS: Final = 24
+"""How many of the worthiest rows are candidates where worth decides little."""
+
+ENOUGH_POSTINGS: Final = 100
+"""Rows that the rarest terms have to bring before others are left out."""
+
+DENSE_STEP: Final = 32
+"""The number of nearest rows is part of a statement: in steps, so that a growing space doesn't need ever new ones."""
+
 LOOKED_AT: Final = 125
 """Per cent of the nearest rows that the vector index looks at in one go: some are not visible, and a second round
 would cost as much as the first."""
@@ -94,6 +106,26 @@ NEAR: Final = """
     ),
 """
 
+# Where vectors lie within their rows, a distance costs no more than finding the row.
+NEAR_INLINE: Final = """
+    near AS MATERIALIZED (
+        SELECT s.memory_id, s.distance, s.text, {prior} AS prior, {others} AS others
+        FROM (
+            SELECT m.memory_id, {distance} AS distance, {text} AS text, {entity} AS entity,
+                0::double precision AS lent, {state}
+            FROM memory_vectors v
+            JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = v.memory_id
+            WHERE v.space_id = %(space_id)s AND v.family_id = {family} AND {visible}
+            ORDER BY v.embedding::halfvec({dimensions}) <=> {vector}
+            LIMIT {rows}
+        ) s
+    ),
+    bound AS MATERIALIZED (
+        SELECT (SELECT max(n.distance) FROM near n) AS reach,
+            (SELECT - n.prior FROM near n ORDER BY n.prior OFFSET {limit} - 1 LIMIT 1) AS worth
+    ),
+"""
+
 # The distance that a number of differing bits stands for is looked up: thousands of rows share 257 values.
 WORTHY: Final = """
     told AS MATERIALIZED (
@@ -114,6 +146,17 @@ WORTHY: Final = """
         ) s
         ORDER BY 5
         LIMIT {kept}
+    ),
+"""
+
+# Where worth decides little, the worthiest few are candidates like those found by words.
+WORTHIEST: Final = """
+    worthiest AS MATERIALIZED (
+        SELECT m.memory_id
+        FROM memory_state m
+        WHERE m.space_id = %(space_id)s AND {visible}
+        ORDER BY m.prior_band DESC
+        LIMIT {rows}
     ),
 """
 
@@ -138,19 +181,21 @@ NAMED: Final = """
 # Rows found by their keys: what they are worth and where they point is looked up one by one.
 FOUND: Final = """
     found AS MATERIALIZED (
-        SELECT s.memory_id, s.arms, s.distance, s.text, {others} AS others, {relevance} {others} AS estimate
+        SELECT s.memory_id, s.arms, s.distance, s.text, {others} AS others, {relevance} {others} AS estimate,
+            s.signature
         FROM (
-            SELECT s.memory_id, s.arms, {judged} AS distance, s.text, s.entity, 0::double precision AS lent, {columns}
+            SELECT s.memory_id, s.arms, {judged} AS distance, s.text, s.entity, 0::double precision AS lent, {columns},
+                s.signature
             FROM (
-            SELECT c.memory_id, c.arms, {sketched} AS distance, c.text + {text} AS text,
-                greatest(c.entity, {entity}) AS entity, {state}
-            FROM (
-                SELECT u.memory_id, bit_or(u.arm) AS arms, max(u.text) AS text, max(u.entity) AS entity
-                FROM ({arms}) u (memory_id, arm, text, entity)
-                GROUP BY u.memory_id
-            ) c
-            JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = c.memory_id
-            WHERE {visible}
+                SELECT c.memory_id, c.arms, {sketched} AS distance, c.text + {signed} AS text,
+                    greatest(c.entity, {entity}) AS entity, {state}, m.signature
+                FROM (
+                    SELECT u.memory_id, bit_or(u.arm) AS arms, max(u.text) AS text, max(u.entity) AS entity
+                    FROM ({arms}) u (memory_id, arm, text, entity)
+                    GROUP BY u.memory_id
+                ) c
+                JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = c.memory_id
+                WHERE {visible}
             ) s
             OFFSET 0
         ) s
@@ -159,10 +204,15 @@ FOUND: Final = """
     ),
 """
 
+VECTORS: Final = """
+    LEFT JOIN memory_vectors v
+        ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = m.memory_id
+"""
+
 POOL: Final = """
     pool AS MATERIALIZED ({arms}),
-    best AS MATERIALIZED (
-        SELECT s.memory_id, s.arms, s.distance, s.text, s.others
+    chosen AS MATERIALIZED (
+        SELECT s.memory_id, s.arms
         FROM (
             SELECT p.memory_id, bit_or(p.arm) AS arms, min(p.distance) AS distance, max(p.text) AS text,
                 min(p.others) AS others
@@ -171,33 +221,35 @@ POOL: Final = """
         ) s
         ORDER BY {relevance} + s.others
         LIMIT {rows}
-    ),
-"""
-
-CHOSEN: Final = """
-    chosen AS MATERIALIZED (SELECT b.memory_id, b.arms FROM best b)
-"""
-
-# Where an exact distance is cheap, it decides who gets the exact lexical score.
-CHOSEN_BY_DISTANCE: Final = """
-    chosen AS MATERIALIZED (
-        SELECT s.memory_id, s.arms
-        FROM (
-            SELECT b.memory_id, b.arms, b.text, b.others, {distance} AS distance
-            FROM best b
-            LEFT JOIN memory_vectors v
-                ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = b.memory_id
-            OFFSET 0
-        ) s
-        ORDER BY {relevance} + s.others
-        LIMIT {rows}
     )
 """
 
 ARM_RARE: Final = "SELECT r.memory_id, 2, r.text, 0 FROM rare r"
+ARM_WORTHIEST: Final = "SELECT w.memory_id, 8, 0::double precision, 0 FROM worthiest w"
 ARM_NAMED: Final = "SELECT e.memory_id, 4, 0::double precision, 1 FROM named e"
 POOL_NEAR: Final = "SELECT n.memory_id, 1 AS arm, n.distance, n.text, n.others FROM near n"
+# Where an exact distance is cheap, it corrects what a sketch told.
+POOL_WORTHY_INLINE: Final = """
+    SELECT m.memory_id, 8 AS arm, {distance} AS distance, m.text, m.others
+    FROM worthy m
+    {vectors}
+"""
 POOL_WORTHY: Final = "SELECT w.memory_id, 8 AS arm, w.distance, w.text, w.others FROM worthy w"
+POOL_FOUND_PROBED: Final = """
+    SELECT s.memory_id, s.arms AS arm, s.distance, s.exact AS text,
+        s.others + {text_weight} * (s.text - s.exact) AS others
+    FROM (
+        SELECT m.memory_id, m.arms, m.text, m.others, {distance} AS distance, {text} AS exact
+        FROM found m
+        {vectors}
+        OFFSET 0
+    ) s
+"""
+POOL_FOUND_INLINE: Final = """
+    SELECT m.memory_id, m.arms AS arm, {distance} AS distance, m.text, m.others
+    FROM found m
+    {vectors}
+"""
 POOL_FOUND: Final = "SELECT f.memory_id, f.arms AS arm, f.distance, f.text, f.others FROM found f"
 
 
@@ -209,65 +261,80 @@ def settings(slots: Slots) -> sql.Composed:
 def candidates(slots: Slots) -> sql.Composed:
     """The WITH list that ends in `pool` and `chosen (memory_id, arms)`."""
     parts: list[sql.Composable] = []
-    pool: list[LiteralString] = []
+    pool: list[sql.Composable] = []
     names = ("salience", "usefulness", "recency", "confidence", "popularity")
     named = terms(slots.profile)
+    family = sql.Literal(slots.family.id)
+    vectors = sql.SQL(VECTORS).format(family=family)
     common = {
-        "judged": judged(slots),
-        "family": sql.Literal(slots.family.id),
+        "family": family,
         "dimensions": sql.Literal(slots.family.dimensions),
         "vector": slots.vector,
         "visible": visible(slots.asked),
         "state": state_signals(slots.profile),
         "relevance": named["relevance"],
         "others": sql.SQL(" ").join(term for name, term in named.items() if name != "relevance"),
-        "sketched": sketched(slots),
         "looked_up": looked_up(slots),
         "told": told(sql.Identifier("g", "bits")),
         "sketch_bits": sql.Literal(SKETCH_BITS),
-        "text": signed_text(slots),
+        "text": lexical_score(slots) if slots.probed else signed_text(slots),
+        "signed": signed_text(slots),
+        "judged": judged(slots),
+        "sketched": sketched(slots),
+        "vectors": vectors,
         "entity": signed_entity(slots),
         "limit": sql.Literal(slots.limit),
         "posting": posting_score(slots.profile),
+        "distance": distance(slots),
     }
     if slots.has_vector:
         near = {
             "prior": prior(slots.profile),
             "rows": sql.Literal(slots.dense_rows),
-            "distance": distance(slots),
             "columns": sql.SQL(", ").join(sql.Identifier("o", name) for name in ("text", "entity", *names)),
             "columns_of_nearest": sql.SQL(", ").join(sql.Identifier("n", name) for name in names),
         }
-        parts.append(sql.SQL(NEAR).format(**common, **near))
-        pool.append(POOL_NEAR)
-    lowest = least_band(slots)
-    if lowest is not None:
-        others = {"others": others_by_band(slots.profile)}
-        rows = {"rows": sql.SQL("%(worthy_rows)s::bigint"), "kept": sql.Literal(slots.best_rows)}
-        parts.append(sql.SQL(WORTHY).format(**{**common, **others, **rows}, least_band=lowest))
-        pool.append(POOL_WORTHY)
+        parts.append(sql.SQL(NEAR_INLINE if slots.inline else NEAR).format(**common, **near))
+        pool.append(sql.SQL(POOL_NEAR))
     arms: list[LiteralString] = []
-    if slots.rare_terms:
+    lowest = least_band(slots)
+    if lowest is not None and worth_decides(slots):
+        others = {"others": others_by_band(slots.profile)}
+        rows = {"rows": sql.SQL("%(worthy_rows)s::bigint"), "kept": sql.Literal(slots.worthy_kept)}
+        parts.append(
+            sql.SQL(WORTHY).format(**{**common, **others, **rows, "text": signed_text(slots)}, least_band=lowest)
+        )
+        worthy = sql.SQL(POOL_WORTHY_INLINE if slots.inline else POOL_WORTHY)
+        pool.append(worthy.format(**common))
+    elif lowest is not None:
+        parts.append(sql.SQL(WORTHIEST).format(**common, rows=sql.Literal(WORTHIEST_ROWS)))
+        arms.append(ARM_WORTHIEST)
+    if slots.has_terms:
         parts.append(sql.SQL(RARE).format(**common, text_rows=sql.Literal(TEXT_ROWS)))
         arms.append(ARM_RARE)
-    if slots.rare_entities:
+    if slots.has_entities:
         parts.append(sql.SQL(NAMED))
         arms.append(ARM_NAMED)
     if arms:
-        found = sql.SQL(" UNION ALL ").join(map(sql.SQL, arms))
-        columns = {"columns": sql.SQL(", ").join(sql.Identifier("s", name) for name in names)}
-        parts.append(sql.SQL(FOUND).format(**common, **columns, arms=found, kept=sql.Literal(slots.best_rows)))
-        pool.append(POOL_FOUND)
-    joined = sql.SQL(" UNION ALL ").join(map(sql.SQL, pool))
-    parts.append(sql.SQL(POOL).format(**common, arms=joined, rows=sql.Literal(slots.best_rows)))
-    chosen = sql.SQL(CHOSEN_BY_DISTANCE if slots.inline else CHOSEN)
-    parts.append(chosen.format(**common, distance=distance(slots), rows=sql.Literal(slots.chosen_rows)))
+        found = {
+            "arms": sql.SQL(" UNION ALL ").join(map(sql.SQL, arms)),
+            "columns": sql.SQL(", ").join(sql.Identifier("s", name) for name in names),
+            "kept": sql.Literal(slots.found_kept),
+        }
+        parts.append(sql.SQL(FOUND).format(**common, **found))
+        pool.append(
+            sql.SQL(POOL_FOUND_PROBED if slots.probed else POOL_FOUND_INLINE if slots.inline else POOL_FOUND).format(
+                **common, text_weight=double(slots.profile.text_weight)
+            )
+        )
+    joined = sql.SQL(" UNION ALL ").join(pool)
+    parts.append(sql.SQL(POOL).format(**common, arms=joined, rows=sql.Literal(slots.chosen_rows)))
     return sql.SQL("").join(parts)
 
 
 def dense_rows(memories: int, limit: int) -> int:
     """How many nearest rows are looked at. With the worthy rows, their product must grow with the space."""
-    return max(DENSE_ROWS, isqrt(memories // 12), limit)
+    return max(DENSE_ROWS, -(-isqrt(memories // 12) // DENSE_STEP) * DENSE_STEP, limit)
 
 
 def worthy_rows(memories: int, slots: Slots) -> int:
@@ -280,6 +347,31 @@ def worthy_rows(memories: int, slots: Slots) -> int:
     return max(1500, per_root * isqrt(memories))
 
 
-def posting_budget(profile: RankingProfile) -> int:
-    """How many postings of a query's terms are gone through, rarest terms first."""
-    return SUMMED_POSTINGS if profile.text_weight else RARE_POSTINGS
+def gone_through(counts: Mapping[str, int], idfs: Mapping[str, float], profile: RankingProfile) -> list[str]:
+    """The terms whose postings are gone through, rarest first: as many as can decide, within a budget.
+
+    Where the lexical score is a term of its own, more terms are of no use once those that are left weigh less together
+    than the last one: a memory with nothing but them is behind every memory with that one.
+    """
+    if not profile.text_weight:
+        return rare(counts, RARE_POSTINGS)
+    kept = rare(counts, SUMMED_POSTINGS)
+    left = sum(idfs.get(term, 0.0) for term in counts)
+    found = 0
+    for place, term in enumerate(kept, 1):
+        left -= idfs[term]
+        found += counts[term]
+        if found >= ENOUGH_POSTINGS and left <= idfs[term]:
+            return kept[:place]
+    return kept
+
+
+def rare(counts: Mapping[str, int], budget: int) -> list[str]:
+    """The rarest keys whose postings add up to at most `budget` rows."""
+    kept = []
+    for key, n in sorted(counts.items(), key=lambda item: (item[1], item[0])):
+        budget -= n
+        if budget < 0:
+            break
+        kept.append(key)
+    return kept

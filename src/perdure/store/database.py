@@ -26,6 +26,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from perdure.clock import Clock
 from perdure.errors import ConfigurationError, DatabaseUnavailable
 from perdure.store.roles import APP, WORKER
+from perdure.store.statements import Numbered
 
 if TYPE_CHECKING:
     from perdure.store.spaces import SpaceState
@@ -112,7 +113,7 @@ class Transaction:
 
     async def fetch_all(
         self,
-        statement: Statement,
+        statement: Statement | Numbered,
         params: Mapping[str, object] | None = None,
         *,
         prepare: bool | None = None,
@@ -122,9 +123,16 @@ class Transaction:
 
         `binary` is for vectors: their digits take many times as long to write and to read.
         """
-        cursor = await self._connection.execute(
-            _composable(statement), self._with(params), prepare=prepare, binary=binary
-        )
+        if isinstance(statement, Numbered):
+            values = self._with(params)
+            cursor: psycopg.AsyncCursor[DictRow] = psycopg.AsyncRawCursor(self._connection)
+            await cursor.execute(
+                statement.text, [values[name] for name in statement.names], prepare=prepare, binary=binary
+            )
+        else:
+            cursor = await self._connection.execute(
+                _composable(statement), self._with(params), prepare=prepare, binary=binary
+            )
         return await cursor.fetchall()
 
     async def fetch_one(

@@ -10,11 +10,15 @@ from typing import Final
 
 from psycopg import sql
 
+from perdure.rules.ranking import TextTerm
 from perdure.store.ranking_slots import Slots
 from perdure.store.ranking_sql import double
 from perdure.store.sketches import SIGNATURE_BITS, SKETCH_BITS
 
 MOST_SIGNATURE_BITS: Final = 12
+
+WEIGHED_BITS: Final = 4
+"""Bits that a statement reads one by one, where each term has a weight of its own."""
 
 SKETCH_ERROR: Final = 0.16
 """About twice the standard deviation of a distance that is told by a sketch of 256 bits."""
@@ -59,9 +63,9 @@ def judged(slots: Slots) -> sql.Composed:
 
 def signed_text(slots: Slots) -> sql.Composed:
     """What the common terms that the signature of `m` names add to its lexical score."""
-    if not slots.common_terms:
+    if not slots.common_terms or not slots.has_terms:
         return double(0.0)
-    if slots.common_alike:
+    if slots.profile.text is TextTerm.TS_RANK:
         return sql.SQL(
             "coalesce(bit_count(m.signature & %(common_mask)s::bit({})) * %(common_weight)s::double precision, 0)"
         ).format(sql.Literal(SIGNATURE_BITS))
@@ -69,14 +73,14 @@ def signed_text(slots: Slots) -> sql.Composed:
         sql.SQL("get_bit(m.signature, {}::integer) * {}::double precision").format(
             sql.Placeholder(f"bit_{i}"), sql.Placeholder(f"weight_{i}")
         )
-        for i in range(slots.common_terms)
+        for i in range(WEIGHED_BITS)
     ]
     return sql.SQL("coalesce({}, 0)").format(sql.SQL(" + ").join(parts))
 
 
 def signed_entity(slots: Slots) -> sql.Composed:
     """1 where the signature of `m` names one of the common entities, else 0."""
-    if not slots.common_entities:
+    if not slots.common_entities or not slots.has_entities:
         return sql.SQL("0").format()
     return sql.SQL("coalesce(least(1, bit_count(m.signature & %(entity_mask)s::bit({}))), 0)").format(
         sql.Literal(SIGNATURE_BITS)

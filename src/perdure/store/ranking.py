@@ -7,7 +7,7 @@ stored counts, never the planner: small spaces and selective filters are exact, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -18,10 +18,10 @@ from pgvector import HalfVector
 
 from perdure.errors import InvalidInput
 from perdure.rules.lexical import rarities, reachable
-from perdure.rules.ranking import Distance, RankingProfile
-from perdure.store.candidates import ARMS, RARE_ENTITY_ROWS, dense_rows, posting_budget, settings, worthy_rows
+from perdure.rules.ranking import Distance, RankingProfile, TextTerm
+from perdure.store.candidates import ARMS, RARE_ENTITY_ROWS, dense_rows, gone_through, rare, settings, worthy_rows
 from perdure.store.database import SpaceTransaction
-from perdure.store.estimates import MOST_SIGNATURE_BITS
+from perdure.store.estimates import MOST_SIGNATURE_BITS, WEIGHED_BITS
 from perdure.store.families import StoredFamily
 from perdure.store.ranking_counts import EXACT_ROWS, Counts, read_counts
 from perdure.store.ranking_slots import Slots
@@ -117,28 +117,23 @@ async def rank(tx: SpaceTransaction, query: RankQuery) -> Ranked:
         by_itself = query.profile.turns is None or (counts.memories > EXACT_ROWS and not query.exact)
         rows = await _by_scan(tx, slots, params, by_itself=by_itself)
     else:
-        rare_terms = rare(counts.of_terms, posting_budget(query.profile))
-        rare_entities = rare(counts.of_entities, RARE_ENTITY_ROWS)
-        weights = [idfs[term] / total for term in rare_terms]
-        common = _common_terms(query, counts, {term: share / total for term, share in idfs.items()})
-        common_entities = _common_entities(counts)
+        found_by = gone_through(counts.of_terms, idfs, query.profile)
+        names = rare(counts.of_entities, RARE_ENTITY_ROWS)
+        common = _common_terms(query, counts, {term: share / total for term, share in idfs.items()}, found_by)
+        common_entities = _common_entities(counts, names)
+        alike = query.profile.text is TextTerm.TS_RANK
         params |= {
-            "rare_terms": rare_terms,
-            "rare_weights": weights,
-            "rare_entities": rare_entities,
+            "rare_terms": found_by,
+            "rare_weights": [idfs[term] / total for term in found_by],
+            "rare_entities": names,
             "entity_mask": mask(common_entities),
             "slack": slack(query.profile, sum(common.values())),
-            **_common_params(common),
+            **_common_params(common, alike=alike),
         }
         if ready.vector is not None:
             params["sketch"] = sketches(ready.vector[None])[0]
         slots = replace(
-            slots,
-            rare_terms=bool(rare_terms),
-            rare_entities=bool(rare_entities),
-            common_terms=1 if _alike(common) else len(common),
-            common_alike=_alike(common),
-            common_entities=bool(common_entities),
+            slots, common_terms=bool(common) or not alike, common_entities=bool(common_entities) or not alike
         )
         params["worthy_rows"] = worthy_rows(counts.memories, slots)
         rows = await _by_index(tx, slots, params)
@@ -192,11 +187,14 @@ async def prepare(tx: SpaceTransaction, query: RankQuery) -> Ready:
     )
     idfs = rarities(query.terms, counts.of_terms, counts.memories, query.profile.bm25)
     total = reachable(idfs, query.profile.bm25) or 1.0
+    positions = [term_position(term) for term in query.terms]
     params: dict[str, object] = {
         "vector": None if vector is None else HalfVector(vector),
         "distance_scale": distance_scale(query.profile, query.family),
         "terms": list(query.terms),
         "weights": [idfs[term] / total for term in query.terms],
+        "positions": positions,
+        "terms_mask": mask(positions),
         "term_count": float(max(1, len(query.terms))),
         "average_length": counts.average_length or 1.0,
         "tsquery": tsquery(query.terms),
@@ -235,7 +233,7 @@ async def _by_scan(
 
 async def _by_index(tx: SpaceTransaction, slots: Slots, params: Mapping[str, object]) -> list[dict[str, Any]]:
     await tx.execute(settings(slots))
-    return await tx.fetch_all(index_statement(slots), params, prepare=False)
+    return await tx.fetch_all(index_statement(slots), params, prepare=True)
 
 
 def _missed(rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -249,9 +247,10 @@ def choose_path(query: RankQuery, counts: Counts) -> Literal["exact", "index"]:
     return "index" if indexed and not query.exact and counts.selected > EXACT_ROWS else "exact"
 
 
-def _common_terms(query: RankQuery, counts: Counts, shares: Mapping[str, float]) -> dict[int, float]:
+def _common_terms(
+    query: RankQuery, counts: Counts, shares: Mapping[str, float], seen: Collection[str]
+) -> dict[int, float]:
     """Signature bits of the terms with too many postings, with what one occurrence adds to the lexical score."""
-    seen = set(rare(counts.of_terms, posting_budget(query.profile)))
     common = sorted((term for term in counts.of_terms if term not in seen), key=lambda term: -shares[term])
     weights: dict[int, float] = {}
     for term in common[:MOST_SIGNATURE_BITS]:
@@ -259,33 +258,18 @@ def _common_terms(query: RankQuery, counts: Counts, shares: Mapping[str, float])
     return weights
 
 
-def _alike(common: Mapping[int, float]) -> bool:
-    """Whether every common term adds the same, so that counting their bits is enough."""
-    return len(set(common.values())) == 1
+def _common_params(common: Mapping[int, float], *, alike: bool) -> dict[str, object]:
+    """Common terms as a mask where every one adds the same, else one by one, as many as a statement has room for."""
+    if alike:
+        return {"common_mask": mask(common), "common_weight": next(iter(common.values()), 0.0)}
+    bits = [*common, *[0] * WEIGHED_BITS][:WEIGHED_BITS]
+    weights = [*common.values(), *[0.0] * WEIGHED_BITS][:WEIGHED_BITS]
+    return {f"bit_{i}": bit for i, bit in enumerate(bits)} | {f"weight_{i}": weight for i, weight in enumerate(weights)}
 
 
-def _common_params(common: Mapping[int, float]) -> dict[str, object]:
-    if _alike(common):
-        return {"common_mask": mask(common), "common_weight": next(iter(common.values()))}
-    bits = {f"bit_{i}": bit for i, bit in enumerate(common)}
-    return bits | {f"weight_{i}": weight for i, weight in enumerate(common.values())}
-
-
-def _common_entities(counts: Counts) -> tuple[int, ...]:
-    seen = set(rare(counts.of_entities, RARE_ENTITY_ROWS))
+def _common_entities(counts: Counts, seen: Collection[str]) -> tuple[int, ...]:
     common = sorted((key for key in counts.of_entities if key not in seen), key=lambda key: counts.of_entities[key])
     return tuple(entity_position(key) for key in common[:MOST_SIGNATURE_BITS])
-
-
-def rare(counts: Mapping[str, int], budget: int) -> list[str]:
-    """The rarest keys whose postings add up to at most `budget` rows."""
-    kept = []
-    for key, n in sorted(counts.items(), key=lambda item: (item[1], item[0])):
-        budget -= n
-        if budget < 0:
-            break
-        kept.append(key)
-    return kept
 
 
 def distance_scale(profile: RankingProfile, family: StoredFamily) -> float:

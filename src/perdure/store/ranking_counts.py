@@ -10,7 +10,7 @@ from typing import Final
 from psycopg import sql
 
 from perdure.store.database import SpaceTransaction
-from perdure.store.statements import kept
+from perdure.store.statements import Numbered, numbered
 from perdure.store.visibility import Conditions, audience_condition, conditions_of, filter_params, state_conditions
 from perdure.types import Filters
 
@@ -38,20 +38,36 @@ COUNT_IN_STATE: Final = """
     FROM (SELECT 1 FROM memory_state m WHERE m.space_id = %(space_id)s AND {condition} LIMIT {most}) c
 """
 
-# Spaces without a private row are spared the counting: memory_state_private holds nothing else.
+# Counted only where it can matter: in a space that is large, that holds a private row (memory_state_private has nothing
+# else), and of whose worthiest rows so few may be seen that the border isn't passed by far.
 COUNT_AUDIENCE: Final = """
     UNION ALL
-    SELECT 'state', '', (
-        SELECT count(*)
+    SELECT 'state', '', CASE
+        WHEN t.seen * s.memories > 4 * {most} * {looked_at} THEN {most}
+        ELSE (
+            SELECT count(*)
+            FROM (
+                SELECT 1 FROM memory_state m
+                WHERE m.space_id = %(space_id)s AND m.superseded_at IS NULL AND {condition} LIMIT {most}
+            ) c
+        ) END, 0
+    FROM space_state s
+    CROSS JOIN LATERAL (
+        SELECT count(*) FILTER (WHERE {condition}) AS seen
         FROM (
-            SELECT 1 FROM memory_state m
-            WHERE m.space_id = %(space_id)s AND m.superseded_at IS NULL AND {condition} LIMIT {most}
-        ) c
-    ), 0
-    WHERE EXISTS (
+            SELECT w.audience FROM memory_state w
+            WHERE w.space_id = %(space_id)s AND w.superseded_at IS NULL
+            ORDER BY w.prior_band DESC
+            LIMIT {looked_at}
+        ) m
+    ) t
+    WHERE s.space_id = %(space_id)s AND s.memories >= {most} AND EXISTS (
         SELECT 1 FROM memory_state p
         WHERE p.space_id = %(space_id)s AND p.superseded_at IS NULL AND p.audience IS NOT NULL)
 """
+
+LOOKED_AT: Final = 200
+"""Of the worthiest rows, to tell whether most of a space may be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +106,7 @@ async def read_counts(
     found: dict[str, dict[str, int]] = {"term": {}, "entity": {}, "facet": {}}
     memories = length = 0
     bounds: list[int] = []
-    for row in await tx.fetch_all(statement, params, prepare=False):
+    for row in await tx.fetch_all(statement, params, prepare=True):
         if row["kind"] == "space":
             memories, length = row["n"], row["terms"]
         elif row["kind"] == "state":
@@ -102,9 +118,13 @@ async def read_counts(
 
 
 @lru_cache(maxsize=64)
-def _statement(asked: Conditions) -> sql.SQL:
+def _statement(asked: Conditions) -> Numbered:
     most = sql.Literal(EXACT_ROWS + 1)
     parts: list[sql.Composable] = [sql.SQL(COUNTS)]
     parts += [sql.SQL(COUNT_IN_STATE).format(condition=condition, most=most) for condition in state_conditions(asked)]
-    parts.append(sql.SQL(COUNT_AUDIENCE).format(condition=audience_condition(asked, "m"), most=most))
-    return kept(sql.SQL("").join(parts))
+    parts.append(
+        sql.SQL(COUNT_AUDIENCE).format(
+            condition=audience_condition(asked, "m"), most=most, looked_at=sql.Literal(LOOKED_AT)
+        )
+    )
+    return numbered(sql.SQL("").join(parts))

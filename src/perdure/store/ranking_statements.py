@@ -9,9 +9,9 @@ from psycopg import sql
 
 from perdure.rules.ranking import TextTerm
 from perdure.store.candidates import TURNS_ARM, candidates
-from perdure.store.ranking_slots import Slots, distance
-from perdure.store.ranking_sql import double, posting_score, prior, ranking_order_by, state_signals, terms
-from perdure.store.statements import kept
+from perdure.store.ranking_slots import TS_RANK, Slots, distance, lexical_score
+from perdure.store.ranking_sql import posting_score, prior, ranking_order_by, state_signals, terms
+from perdure.store.statements import Numbered, numbered
 from perdure.store.turns_sql import in_turn, strips
 from perdure.store.visibility import live, visible
 
@@ -74,12 +74,11 @@ INDEXED: Final = """
     WITH {candidates},
     {source}
     {name} AS MATERIALIZED (
-        SELECT c.memory_id, {distance} AS distance, {text} AS text, {entity} AS entity, c.arms, {state}, {more}
-        FROM {rows} c
-        JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = c.memory_id
+        SELECT m.memory_id, {distance} AS distance, {text} AS text, {entity} AS entity, {state}, {more}
+        FROM {rows}
         LEFT JOIN memory_vectors v
-            ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = c.memory_id
-        LEFT JOIN memories w ON w.space_id = %(space_id)s AND w.id = c.memory_id
+            ON v.space_id = %(space_id)s AND v.family_id = {family} AND v.memory_id = m.memory_id
+        LEFT JOIN memories w ON w.space_id = %(space_id)s AND w.id = m.memory_id
         OFFSET 0
     )
     {in_turn}
@@ -90,23 +89,27 @@ INDEXED: Final = """
     LIMIT {limit}
 """
 
+BY_THEMSELVES: Final = """
+    chosen c JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = c.memory_id
+"""
+
 # Candidates that an earlier statement chose.
 CHOSEN_BEFORE: Final = """
     chosen AS MATERIALIZED (SELECT r.memory_id, 0 AS arms FROM unnest(%(chosen)s::bigint[]) AS r (memory_id))
 """
 
 ALONE: Final = "0::double precision AS lent"
+CHOSEN_ALONE: Final = "c.arms, 0::double precision AS lent"
 IN_CONVERSATION: Final = """
-    coalesce(m.conversation_id, m.memory_id::text) AS strip, {visible} AS answers, m.speaker, m.is_question,
-    m.term_count, m.source_date
+    coalesce(m.conversation_id, m.memory_id::text) AS strip, true AS chosen, {visible} AS answers, m.speaker,
+    m.is_question, m.term_count, m.source_date
 """
 
 IN_STRIP: Final = """
-    c.strip, (c.place BETWEEN -1 AND 1 AND {visible}) AS answers, m.speaker, m.is_question, m.term_count, m.source_date
+    m.arms, coalesce(m.conversation_id, m.memory_id::text) AS strip, m.chosen, {visible} AS answers, m.speaker,
+    m.is_question, m.term_count, m.source_date
 """
 
-# The mission's lexical score, for the rows that have a posting: every other row's is 0.
-TS_RANK: Final = "ts_rank(w.summary_tsv, to_tsquery('pg_catalog.simple', %(tsquery)s))::double precision"
 TEXTS_TS_RANK: Final = """
     SELECT p.memory_id, {ts_rank} AS text
     FROM postings p JOIN memories w ON w.space_id = %(space_id)s AND w.id = p.memory_id
@@ -114,17 +117,10 @@ TEXTS_TS_RANK: Final = """
 
 TEXTS_BM25: Final = "SELECT p.memory_id, p.text FROM postings p"
 
-PROBED_BM25: Final = """
-    coalesce((
-        SELECT sum({posting})
-        FROM unnest(%(terms)s::text[], %(weights)s::double precision[]) AS q (term, weight)
-        JOIN memory_terms p ON p.space_id = %(space_id)s AND p.term = q.term AND p.memory_id = c.memory_id), 0)
-"""
-
 PROBE_ENTITY: Final = """
     CASE WHEN EXISTS (
         SELECT 1 FROM memory_entities e
-        WHERE e.space_id = %(space_id)s AND e.key = ANY(%(entity_keys)s::text[]) AND e.memory_id = c.memory_id)
+        WHERE e.space_id = %(space_id)s AND e.key = ANY(%(entity_keys)s::text[]) AND e.memory_id = m.memory_id)
     THEN 1 ELSE 0 END
 """
 
@@ -136,16 +132,16 @@ MATCHED: Final = """
 
 
 @lru_cache(maxsize=KEPT_STATEMENTS)
-def exact_statement(slots: Slots) -> sql.SQL:
+def exact_statement(slots: Slots) -> Numbered:
     """Every row that the query may return; with turns, every live row, since a conversation knows no filter."""
-    return kept(_over_every_row(slots, sql.SQL(BEST).format(**_best(slots, "signals", None))))
+    return numbered(_over_every_row(slots, sql.SQL(BEST).format(**_best(slots, "signals", None))))
 
 
 @lru_cache(maxsize=KEPT_STATEMENTS)
-def place_statement(slots: Slots) -> sql.SQL:
+def place_statement(slots: Slots) -> Numbered:
     """Where the memory `sought` stands among the same rows."""
     answer = sql.SQL(PLACE).format(rank=ranking_order_by(slots.profile), prior=prior(slots.profile))
-    return kept(_over_every_row(slots, answer))
+    return numbered(_over_every_row(slots, answer))
 
 
 def _over_every_row(slots: Slots, answer: sql.Composed) -> sql.Composed:
@@ -164,34 +160,28 @@ def _over_every_row(slots: Slots, answer: sql.Composed) -> sql.Composed:
 
 
 @lru_cache(maxsize=KEPT_STATEMENTS)
-def index_statement(slots: Slots) -> sql.SQL:
+def index_statement(slots: Slots) -> Numbered:
     """The candidates of a large space, and with turns the rows around them."""
-    return kept(_strips(slots, candidates(slots), "pool"))
+    return numbered(_strips(slots, candidates(slots), "pool"))
 
 
 @lru_cache(maxsize=KEPT_STATEMENTS)
-def chosen_statement(slots: Slots) -> sql.SQL:
+def chosen_statement(slots: Slots) -> Numbered:
     """The rows that an earlier statement chose, and with turns the rows around them."""
-    return kept(_strips(slots, sql.SQL(CHOSEN_BEFORE), "chosen"))
+    return numbered(_strips(slots, sql.SQL(CHOSEN_BEFORE), "chosen"))
 
 
 def _strips(slots: Slots, chosen: sql.Composable, considered: str) -> sql.Composed:
-    if not slots.has_terms:
-        text = double(0.0)
-    elif slots.profile.text is TextTerm.TS_RANK:
-        text = sql.SQL(TS_RANK).format()
-    else:
-        text = sql.SQL(PROBED_BM25).format(posting=posting_score(slots.profile))
     turns = slots.profile.turns
     bound = "bound" if slots.has_vector and considered == "pool" else None
     return sql.SQL(INDEXED).format(
         **_common(slots),
         candidates=chosen,
-        source=sql.SQL("").format() if turns is None else strips(live(slots.asked, "x"), TURNS_ARM),
+        source=sql.SQL("").format() if turns is None else strips(live(slots.asked, "m"), TURNS_ARM),
         name=sql.Identifier("signals" if turns is None else "scored"),
-        rows=sql.Identifier("chosen" if turns is None else "strips"),
-        more=sql.SQL(ALONE if turns is None else IN_STRIP).format(visible=visible(slots.asked)),
-        text=text,
+        rows=sql.SQL(BY_THEMSELVES if turns is None else "strips m").format(),
+        more=sql.SQL(CHOSEN_ALONE if turns is None else IN_STRIP).format(visible=visible(slots.asked)),
+        text=lexical_score(slots),
         entity=_probed_entity(slots),
         in_turn=_in_turn(slots),
         **_best(slots, considered, bound),

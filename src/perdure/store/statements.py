@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, LiteralString
 
@@ -19,9 +21,36 @@ TOGETHER: Final = """
 """
 
 
+_PLACEHOLDER: Final = re.compile(r"%(?:\((\w+)\)s|%)")
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A statement with its values as $1, $2 and so on, in the order of `names`, as the server wants it.
+
+    The driver translates names into numbers each time that it is handed a long statement: a millisecond for that of a
+    ranking.
+    """
+
+    text: bytes
+    names: tuple[str, ...]
+
+
 def kept(statement: sql.Composed) -> sql.SQL:
     """A statement as one text, for those that are put together once and run often: its pieces are not walked again."""
     return sql.SQL(statement.as_string(None))
+
+
+def numbered(statement: sql.Composed) -> Numbered:
+    """The same with numbers for names, for the longest ones. Every value is a `%(name)s`."""
+    names: dict[str, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        name = found.group(1)
+        return "%" if name is None else f"${names.setdefault(name, len(names) + 1)}"
+
+    text = _PLACEHOLDER.sub(number, statement.as_string(None))
+    return Numbered(text.encode(), tuple(names))
 
 
 async def write_together(tx: Transaction, parts: Sequence[Part]) -> int:

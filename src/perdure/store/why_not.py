@@ -30,8 +30,7 @@ async def place_of(tx: SpaceTransaction, query: RankQuery, memory_id: int) -> Pl
     if row is None:
         return None
     ready = await prepare(tx, replace(query, exact=True))
-    counted = await tx.fetch_one(place_statement(ready.slots), {**ready.params, "sought": memory_id}, prepare=False)
-    assert counted is not None
+    (counted,) = await tx.fetch_all(place_statement(ready.slots), {**ready.params, "sought": memory_id}, prepare=False)
     named = {"dense": query.vector is not None, "text": row.text_rank > 0, "prior": True}
     arms = {arm: counted[arm] for arm, brings in named.items() if brings}
     if row.entity_match:

@@ -14,6 +14,11 @@ BANDS: Final = 200.0
 """Steps of `memory_state.prior_band` per unit of the formula."""
 
 
+SALIENCE_SPAN: Final = 9
+DISTANCE_SPAN: Final = 0.5
+"""From the nearest memories of a space to those that have nothing to do with a query, roughly."""
+
+
 def others_by_band(profile: RankingProfile) -> sql.Composed:
     """The terms besides relevance, with the band in place of those that make it up."""
     named = terms(profile)
@@ -41,6 +46,13 @@ def least_band(slots: Slots) -> sql.Composed | None:
         "(SELECT coalesce(greatest(-32768, least(32767,"
         " floor({bands} * (b.worth - %(slack)s::double precision) / {ratio}))), -32768) FROM bound b)::smallint"
     ).format(bands=double(BANDS), ratio=double(ratio))
+
+
+def worth_decides(slots: Slots) -> bool:
+    """Whether what memories are worth spans more than their distances from a query do."""
+    return (
+        not slots.has_vector or SALIENCE_SPAN * slots.profile.salience > DISTANCE_SPAN * slots.profile.distance_weight
+    )
 
 
 def slack(profile: RankingProfile, text: float) -> float:
