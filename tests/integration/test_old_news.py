@@ -176,6 +176,18 @@ async def test_the_same_words_of_another_audience_are_not_forgotten(space: Space
     assert await words(ada) == await words(space) == [FLAT]
 
 
+async def test_what_somebody_else_said_in_the_same_words_and_waits_is_not_forgotten(space: Space) -> None:
+    ada, bob = (space._memory.space(space.name, audience=name) for name in ("ada", "bob"))
+    await ada.save(FLAT, speaker="Ada")
+    for handle in (ada, bob, space):
+        await handle.capture(user=FLAT)
+    await ada.forget(await only(ada, FLAT))
+    await space.drain()
+    assert await words(space) == [FLAT]
+    assert await words(bob) == [FLAT, FLAT]
+    assert await words(ada) == [FLAT]
+
+
 async def test_small_talk_around_what_was_forgotten_is_no_trace_of_it(space: Space) -> None:
     await space.capture(user="yes", assistant="Then Boston it is", speaker="Ada")
     await space.drain()

@@ -6,7 +6,7 @@ what is forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -76,7 +76,7 @@ async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[i
         await bring_back(tx, space, list(rows))
         baseless = await take_out_of(tx, cards, list(rows))
         await erase(tx, gone, [stored_postings(row) for row in gone], purged)
-        await _erase_quotes(tx, texts)
+        await _erase_quotes(tx, texts, {audience, *(row.memory.audience for row in gone)})
         seen = {each for each, row in rows.items() if row.memory.audience in {None, audience}}
         return Receipt(tuple(sorted(seen.union(baseless))))
 
@@ -119,14 +119,17 @@ async def _texts(tx: SpaceTransaction, row: MemoryRow) -> list[str]:
 # --- quotations -------------------------------------------------------------------------------------------------------
 
 
-async def _erase_quotes(tx: SpaceTransaction, texts: Sequence[str]) -> None:
-    """Takes what quotes erased texts out of what waits or was given up: their words that no memory holds any more."""
+async def _erase_quotes(tx: SpaceTransaction, texts: Sequence[str], audiences: Collection[str | None]) -> None:
+    """Takes what quotes erased texts out of what waits or was given up: their words that no memory holds any more.
+
+    Of these audiences alone: what somebody else said in the same words is theirs.
+    """
     spelled = _spelled(texts)
     known = await known_terms(tx, sorted({term for found in spelled.values() for term in found}))
     own = {word: found for word, found in spelled.items() if not known.intersection(found)}
     quotes = _quoting(texts, {term for found in own.values() for term in found})
     mentions = [fold(word) for word in own]
-    for row in await holding(tx, sorted(own, key=lambda word: (-len(word), word))[:LOOKED_FOR]):
+    for row in await holding(tx, sorted(own, key=lambda word: (-len(word), word))[:LOOKED_FOR], audiences):
         error = row.error
         if error and any(word in fold(error) for word in mentions):
             error = QUOTED

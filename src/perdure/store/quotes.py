@@ -7,7 +7,7 @@ what each holds.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -29,14 +29,14 @@ KNOWN_TERMS: Final = """
 FIND_QUEUED: Final = """
     SELECT q.id, q.kind, q.payload, q.last_error
     FROM {queue} q
-    WHERE q.space_id = %(space_id)s
+    WHERE q.space_id = %(space_id)s AND coalesce(q.audience, '') = ANY(%(audiences)s::text[])
       AND (q.payload::text ILIKE ANY(%(patterns)s::text[]) OR q.last_error ILIKE ANY(%(patterns)s::text[]))
 """
 
 FIND_FAILED: Final = """
     SELECT f.id, f.context ->> 'kind' AS kind, f.context AS payload, f.error AS last_error
     FROM failed_operations f
-    WHERE f.space_id = %(space_id)s
+    WHERE f.space_id = %(space_id)s AND coalesce(f.context ->> 'audience', '') = ANY(%(audiences)s::text[])
       AND (f.context::text ILIKE ANY(%(patterns)s::text[]) OR f.error ILIKE ANY(%(patterns)s::text[]))
 """
 
@@ -75,11 +75,11 @@ async def known_terms(tx: SpaceTransaction, terms: Sequence[str]) -> set[str]:
     return {row["key"] for row in rows}
 
 
-async def holding(tx: SpaceTransaction, words: Sequence[str]) -> list[Holding]:
-    """Rows of the queues, and of what was given up, that hold one of these words, in any case."""
+async def holding(tx: SpaceTransaction, words: Sequence[str], audiences: Collection[str | None]) -> list[Holding]:
+    """Rows of the queues, and of what was given up, of these audiences, that hold one of these words, in any case."""
     if not words:
         return []
-    params = {"patterns": [_pattern(word) for word in words]}
+    params = {"patterns": [_pattern(word) for word in words], "audiences": sorted(each or "" for each in audiences)}
     found: list[Holding] = []
     for table in (*Queue, FAILED):
         rows = await tx.fetch_all(FIND_FAILED if table == FAILED else _of(FIND_QUEUED, table), params)
