@@ -39,15 +39,17 @@ async def memory(server: EmbeddedServer) -> AsyncIterator[Memory]:
 
 @contextmanager
 def frozen(server: EmbeddedServer) -> Iterator[None]:
-    """Every process of the server is stopped where it is."""
+    """Every process of the server is stopped where it is: first the one that could make others."""
     postmaster = int((server.data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
-    processes = [postmaster, *(child.pid for child in psutil.Process(postmaster).children(recursive=True))]
+    stopped = [postmaster]
     try:
-        for pid in processes:
-            os.kill(pid, signal.SIGSTOP)
+        os.kill(postmaster, signal.SIGSTOP)
+        for child in psutil.Process(postmaster).children(recursive=True):
+            stopped.append(child.pid)
+            os.kill(child.pid, signal.SIGSTOP)
         yield
     finally:
-        for pid in processes:
+        for pid in stopped:
             os.kill(pid, signal.SIGCONT)
 
 
