@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -50,7 +50,16 @@ class Exchange:
 
     def asked(self) -> dict[str, object]:
         """What makes a repeated call the same: all that was said, but not what a recall, which may differ, brought."""
-        return asdict(self) | {"recalled_ids": (), "tools": [_said_by(tool) for tool in self.tools]}
+        return {
+            "user": self.user,
+            "assistant": self.assistant,
+            "tools": [_said_by(tool) for tool in self.tools],
+            "speaker": self.speaker,
+            "audience": self.audience,
+            "conversation_id": self.conversation_id,
+            "occurred_at": self.occurred_at,
+            "recalled_ids": (),
+        }
 
     def payload(self) -> dict[str, object]:
         return {

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, LiteralString, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
@@ -26,7 +27,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from perdure.clock import Clock
 from perdure.errors import ConfigurationError, DatabaseUnavailable
 from perdure.store.roles import APP, WORKER
-from perdure.store.statements import Numbered
+from perdure.store.statements import Numbered, kept
 
 if TYPE_CHECKING:
     from perdure.store.spaces import SpaceState
@@ -187,9 +188,9 @@ class Database:
 
     async def open(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Connects as both serving roles; raises DatabaseUnavailable after `timeout_s` seconds."""
-        for kept, variable in ((self._app, "PERDURE_DATABASE_URL"), (self._worker, "PERDURE_DATABASE_WORKER_URL")):
+        for held, variable in ((self._app, "PERDURE_DATABASE_URL"), (self._worker, "PERDURE_DATABASE_WORKER_URL")):
             try:
-                await kept.pool.open(wait=True, timeout=timeout_s)
+                await held.pool.open(wait=True, timeout=timeout_s)
             except PoolTimeout as error:
                 await self.close()
                 raise DatabaseUnavailable(
@@ -202,9 +203,9 @@ class Database:
 
         Raises DatabaseUnavailable if the server goes away meanwhile, besides what `look` raises.
         """
-        for kept, role in ((self._app, APP), (self._worker, WORKER)):
+        for held, role in ((self._app, APP), (self._worker, WORKER)):
             try:
-                async with asyncio.timeout(DEFAULT_TIMEOUT_S), kept.pool.connection() as connection:
+                async with asyncio.timeout(DEFAULT_TIMEOUT_S), held.pool.connection() as connection:
                     await look(connection, role)
             except (TimeoutError, PoolTimeout, PoolClosed, psycopg.OperationalError, psycopg.InterfaceError) as error:
                 raise _unavailable(error) from error
@@ -212,8 +213,8 @@ class Database:
     async def close(self) -> None:
         """Lets go of all connections; what still runs on one is cut off when it ends."""
         async with AsyncExitStack() as stack:
-            for kept in (self._app, self._worker):
-                stack.push_async_callback(kept.pool.close, CLOSE_TIMEOUT_S)
+            for held in (self._app, self._worker):
+                stack.push_async_callback(held.pool.close, CLOSE_TIMEOUT_S)
 
     async def in_space(
         self,
@@ -231,9 +232,7 @@ class Database:
         `writer` is for work that locks the space (`spaces.lock_space`): writers of a space wait here for their turn,
         and not with a connection each, which would leave none for recall and capture.
         """
-        opening = sql.SQL(BEGIN_IN_SPACE).format(
-            space_id=sql.Literal(str(space_id)), timeout_ms=_ms(timeout_s), idle_ms=_ms(HANGING_S)
-        )
+        opening = _opening(space_id, timeout_s)
 
         async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
             if row["bound"] != str(space_id):
@@ -249,7 +248,7 @@ class Database:
         self, work: Callable[[Transaction], Awaitable[T]], *, as_worker: bool = False, timeout_s: float = 10.0
     ) -> T:
         """Runs `work` on the global tables, or as the worker role on queue columns of all spaces."""
-        opening = sql.SQL(BEGIN_GLOBAL).format(timeout_ms=_ms(timeout_s), idle_ms=_ms(HANGING_S))
+        opening = _opening(None, timeout_s)
 
         async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
             now = self._now(row)
@@ -291,7 +290,7 @@ class Database:
     async def _run(
         self,
         kept: _Pool,
-        opening: sql.Composed,
+        opening: sql.SQL,
         work: Callable[[Connection, Mapping[str, Any]], Awaitable[T]],
         timeout_s: float,
     ) -> T:
@@ -338,7 +337,7 @@ class _CommitUnknown(psycopg.OperationalError):
 
 
 async def _in_transaction(
-    connection: Connection, opening: sql.Composed, work: Callable[[Connection, Mapping[str, Any]], Awaitable[T]]
+    connection: Connection, opening: sql.SQL, work: Callable[[Connection, Mapping[str, Any]], Awaitable[T]]
 ) -> T:
     cursor = await connection.execute(opening, prepare=False)
     while cursor.nextset():
@@ -380,6 +379,15 @@ def _pool(url: str, size: int, *, prepare: bool) -> AsyncConnectionPool[Connecti
         reconnect_timeout=RECONNECT_S,
         reconnect_failed=begin_anew,
     )
+
+
+@lru_cache(maxsize=4096)
+def _opening(space_id: int | None, timeout_s: float) -> sql.SQL:
+    """What begins a transaction, in one space or in none: put together once, and sent before every other statement."""
+    limits = {"timeout_ms": _ms(timeout_s), "idle_ms": _ms(HANGING_S)}
+    if space_id is None:
+        return kept(sql.SQL(BEGIN_GLOBAL).format(**limits))
+    return kept(sql.SQL(BEGIN_IN_SPACE).format(space_id=sql.Literal(str(space_id)), **limits))
 
 
 def _composable(statement: Statement) -> sql.SQL | sql.Composed:

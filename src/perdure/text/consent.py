@@ -290,6 +290,9 @@ _LANGUAGES: Final = tuple(
     for language, lines in requests.items()
 )
 
+# Every captured message is looked through for all of them: one flat list takes a third of the time of one in the other.
+_CUES_OF_ALL: Final = tuple((cue, place) for place, (cues, _) in enumerate(_LANGUAGES) for cue in cues)
+
 
 def asks_to_forget_this(text: str) -> bool:
     """Whether a message asks that it, or the talk it belongs to, is not remembered.
@@ -304,11 +307,11 @@ def asks_to_forget_this(text: str) -> bool:
 
 
 def _asks(folded: str) -> bool:
-    near = [(cues, pattern) for cues, pattern in _LANGUAGES if any(cue in folded for cue in cues)]
+    near = {place for cue, place in _CUES_OF_ALL if cue in folded}
     if not near:
         return False
     for sentence in _SENTENCE_ENDS.split(folded):
-        for cues, pattern in near:
+        for cues, pattern in map(_LANGUAGES.__getitem__, sorted(near)):
             if any(cue in sentence for cue in cues) and pattern.search(sentence.strip()):
                 return True
     return False
