@@ -104,6 +104,8 @@ class Judge:
     _verdicts: dict[tuple[int, str], tuple[str, str, str | None]] = field(default_factory=dict)
     _looked: tuple[int, frozenset[int]] | None = None
     """What was near when so much had arrived in the space (`SpaceState.arrivals`)."""
+    nearest: tuple[int, ...] | None = None
+    """Of that, what is near by its vector, nearest first; None where nobody could tell."""
 
     async def judge(self, ids: Sequence[int] | None = None) -> None:
         """Asks about the candidates there are now, or about these memories. Outside of any transaction.
@@ -116,8 +118,8 @@ class Judge:
             if ids is not None:
                 return await self._candidates(tx, set(ids))
             state = await read_state(tx)
-            near = await self._near(tx, state)
-            self._looked = (state.arrivals if state else 0), frozenset(near)
+            self.nearest, near = await self._near(tx, state)
+            self._looked = (state.arrivals if state else 0), near
             return await self._candidates(tx, near)
 
         found = await self.resources.database.in_space(self.space.id, read)
@@ -156,7 +158,7 @@ class Judge:
             found = await self._candidates(tx, near | asked)
             if near <= {row.memory.id for candidate in found for row in candidate.rows}:
                 return near, found
-        near = await self._near(tx, state)
+        _, near = await self._near(tx, state)
         return near, await self._candidates(tx, near | asked)
 
     def _verdict(self, candidate: Candidate) -> tuple[str, str, str | None] | None:
@@ -179,31 +181,32 @@ class Judge:
         reason = mask(answer.value.reason).text
         self._verdicts[candidate.id, candidate.text] = answer.value.verdict, reason, answer.made_by
 
-    async def _near(self, tx: SpaceTransaction, state: SpaceState | None) -> set[int]:
-        """The nearest live memories and those that share an entity; none without a model to judge them.
+    async def _near(
+        self, tx: SpaceTransaction, state: SpaceState | None
+    ) -> tuple[tuple[int, ...] | None, frozenset[int]]:
+        """The nearest live memories, and these with those that share an entity; none without a model to judge them.
 
         In a family that nobody has calibrated yet "near" means nothing: there, only shared entities are asked about.
         """
         if not self.resources.models.can("contradiction"):
-            return set()
+            return None, frozenset()
         subject = self.subject
         below = contradiction_distance(await calibration_of(tx, self.resources, self.space))
         if below is None:
             log.info(
                 "what is near isn't known in this space yet: a new memory is compared with those that share a name"
             )
-            ids: set[int] = set()
+            nearest = None
         else:
-            ids = await self._nearest(tx, below, state.memories if state else 0)
-        excluding = [*self.excluding, *ids]
-        return ids.union(
-            await sharing_entities(
-                tx, subject.entity_keys, audience=subject.audience, limit=SHARING, excluding=excluding
-            )
+            nearest = await self._nearest(tx, below, state.memories if state else 0)
+        excluding = [*self.excluding, *(nearest or ())]
+        sharing = await sharing_entities(
+            tx, subject.entity_keys, audience=subject.audience, limit=SHARING, excluding=excluding
         )
+        return nearest, frozenset([*(nearest or ()), *sharing])
 
-    async def _nearest(self, tx: SpaceTransaction, below: float, memories: int) -> set[int]:
-        """The few live memories that are nearest to any chunk of the subject."""
+    async def _nearest(self, tx: SpaceTransaction, below: float, memories: int) -> tuple[int, ...]:
+        """The few live memories that are nearest to any chunk of the subject, nearest first."""
         most = self.resources.settings.contradiction_candidates
         nearest: dict[int, float] = {}
         for vector in self.subject.vectors:
@@ -218,7 +221,7 @@ class Judge:
                 memories=memories,
             ):
                 nearest[near.memory_id] = min(near.distance, nearest.get(near.memory_id, near.distance))
-        return set(sorted(nearest, key=nearest.__getitem__)[:most])
+        return tuple(sorted(nearest, key=nearest.__getitem__)[:most])
 
     async def _candidates(self, tx: SpaceTransaction, ids: AbstractSet[int]) -> list[Candidate]:
         """The live texts that these memories belong to, and the one that says exactly the same as the subject."""

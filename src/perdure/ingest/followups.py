@@ -52,8 +52,11 @@ async def handle_quality(resources: Resources, space: SpaceRow, work: QueuedWork
     """
     if not resources.models.can("quality"):
         return Ready.nothing(NOTHING_LEFT)
-    most = resources.settings.contradiction_candidates
-    rows, similar = await _with_near(resources, space, work, contradiction_distance, limit=most)
+    if "near" in work.payload:
+        rows, similar = await _with_these(resources, space, work, work.payload["near"])
+    else:
+        most = resources.settings.contradiction_candidates
+        rows, similar = await _with_near(resources, space, work, contradiction_distance, limit=most)
     if not rows:
         return Ready.nothing(NOTHING_LEFT)
     prompt = render(
@@ -186,6 +189,21 @@ async def handle_transition(resources: Resources, space: SpaceRow, work: QueuedW
 async def _live(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list[MemoryRow]:
     """The chunks of the text that a follow-up is about, in order, as far as they are live."""
     return [row for text in await read_live_texts(tx, space.name, work.payload["ids"][:1]) for row in text.rows]
+
+
+async def _with_these(
+    resources: Resources, space: SpaceRow, work: QueuedWork, near: Sequence[int]
+) -> tuple[list[MemoryRow], list[MemoryRow]]:
+    """The chunks of the text, and those of these memories that are still live: it was compared with them before."""
+    first = work.payload["ids"][0]
+
+    async def read(tx: SpaceTransaction) -> tuple[list[MemoryRow], list[MemoryRow]]:
+        texts = await read_live_texts(tx, space.name, [first, *near])
+        rows = {row.memory.id: row for text in texts for row in text.rows}
+        mine = [row for text in texts if text.root == first for row in text.rows]
+        return mine, [rows[each] for each in near if each in rows]
+
+    return await resources.database.in_space(space.id, read)
 
 
 async def _with_near(

@@ -84,7 +84,7 @@ async def triage_and_save(resources: Resources, space: SpaceRow, work: QueuedWor
         outdated = await outdate(tx, await earlier_revisions(tx, space, work), kept.survivor, work)
         if replaced:
             await _take_the_place(tx, replaced, kept.survivor, answer.made_by)
-        await _follow_up(tx, resources, work, draft, kept, shift=shift, unnamed=unnamed)
+        await _follow_up(tx, resources, work, draft, kept, near=judge.nearest, shift=shift, unnamed=unnamed)
         return (*kept.outcomes, *outdated)
 
     return Ready(write, judge.judge)
@@ -212,13 +212,14 @@ async def _follow_up(
     draft: Draft,
     kept: Kept,
     *,
+    near: Sequence[int] | None,
     shift: bool,
     unnamed: bool,
 ) -> None:
-    """What is still to be asked about a new memory once it is stored."""
+    """What is still to be asked about a new memory once it is stored; `near` is what it was compared with."""
     if not kept.ids or not kept.live:
         return
-    wanted: list[tuple[str, dict[str, object]]] = [("quality", {})]
+    wanted: list[tuple[str, dict[str, object]]] = [("quality", {} if near is None else {"near": list(near)})]
     if unnamed:
         wanted.append(("entities", {}))
     if shift:
