@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -361,3 +362,34 @@ async def test_a_saved_text_is_compared_though_its_names_could_not_be_found(
     await judged.save(KIEL)
     await judged.drain()
     assert await live(judged) == [KIEL]
+
+
+@pytest.mark.parametrize("arrives", ["saved", "restored", "changed"])
+async def test_what_arrives_while_a_text_is_judged_is_judged_too(judged: Space, chat: ChatServer, arrives: str) -> None:
+    outdated = (await judged.save("The meeting is at 1 pm")).ids[0]  # type: ignore[union-attr]
+    chat.answer("contradiction", {"verdict": "UPDATES", "reason": "moved"})
+    await say(judged, "The meeting is at 2 pm")
+    other = (await judged.save("Some cats sleep all day long")).ids[0]  # type: ignore[union-attr]
+    await judged.drain()
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def held_back(request: Request) -> dict[str, object]:
+        asked.set()
+        may_answer.wait(20)
+        return {"verdict": "COMPATIBLE", "reason": "why not"}
+
+    chat.answer("contradiction", held_back)
+    await judged.capture(user="The meeting is at 4 pm")
+    draining = asyncio.create_task(judged.drain())
+    assert await asyncio.to_thread(asked.wait, 20)
+    if arrives == "saved":
+        await judged.save("The meeting is at 3 pm")
+    elif arrives == "restored":
+        await judged.restore(outdated)
+    else:
+        await judged.update(other, text="The meeting is at 3 pm")
+    may_answer.set()
+    assert (await draining).done == 1
+    compared = {request.data("old") for request in chat.asked("contradiction") if "4 pm" in request.data("new")}
+    late = "The meeting is at 1 pm" if arrives == "restored" else "The meeting is at 3 pm"
+    assert compared == {"The meeting is at 2 pm", late}
