@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from perdure.rules.decay import decayed, regressed
+from perdure.store import aging
 from perdure.store.changes import supersede
 from perdure.store.database import SpaceTransaction
 from perdure.store.leases import Leased, take
 from perdure.store.memories import add_evidence, read_rows
 from perdure.store.spaces import lock_space
 from perdure.types import Evidence, Stored, Trust
+from perdure.upkeep import keep_up
 from tests.integration.conftest import open_memory
 
 if TYPE_CHECKING:
     from perdure import Memory, Space
     from perdure.store.embedded import ServerUrls
+    from tests.doubles.chat_server import ChatServer
     from tests.doubles.clock import SkippingClock
     from tests.doubles.embedder import HashedEmbedder
 
@@ -307,3 +310,64 @@ async def test_side_tables_keep_what_settings_say(
 async def test_keeping_up_a_space_that_is_not_there_makes_none(memory: Memory) -> None:
     assert (await memory.space("nobody").upkeep()).finished
     assert await memory.find_space("nobody") is None
+
+
+async def test_one_row_that_cannot_be_aged_does_not_stop_the_rest(
+    space: Space, noon: SkippingClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    ids = [await save(space, f"Note {n}.", salience=8) for n in range(20)]
+    awkward = ids[11]
+    noon.advance(10 * DAY)
+    database = space._memory.resources.database
+    async with database.owner() as owner:
+        await owner.execute(
+            f"ALTER TABLE memory_state ADD CONSTRAINT awkward CHECK (memory_id <> {awkward} OR salience = 8) NOT VALID"
+        )
+    try:
+        report = await space.upkeep()
+    finally:
+        async with database.owner() as owner:
+            await owner.execute("ALTER TABLE memory_state DROP CONSTRAINT awkward")
+    assert (report.aged, report.awkward) == (19, (awkward,))
+    now = await states(space)
+    assert {memory_id for memory_id, row in now.items() if row["salience"] < 7} == {*ids} - {awkward}
+    assert "Note" not in caplog.text
+    assert (await space.upkeep()).aged == 1
+
+
+async def test_a_tick_that_ran_out_of_time_goes_on_where_it_was(
+    space: Space, noon: SkippingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aging, "WINDOW", 3)
+    ids = [await save(space, f"Note {n}.", salience=8) for n in range(10)]
+    noon.advance(10 * DAY)
+    row = await space._memory.find_space(space.name)
+    assert row is not None
+    aged = []
+    for _ in range(4):
+        looks = iter((False, False, True))
+        report = await keep_up(space._memory.resources, row, "hurried", stopping=lambda looks=looks: next(looks, True))
+        aged.append(report.aged)
+        assert not report.finished
+        noon.advance(timedelta(hours=1))
+    assert aged == [6, 4, 0, 0], "the rest comes before what was aged an hour ago"
+    assert (await space.upkeep()).finished
+    now = await states(space)
+    assert all(now[memory_id]["salience"] < 7 for memory_id in ids)
+
+
+async def test_a_run_that_left_nothing_is_kept_no_longer_than_usage(
+    urls: ServerUrls, embedder: HashedEmbedder, noon: SkippingClock, chat: ChatServer
+) -> None:
+    async with open_memory(urls, embedder, clock=noon, thinker_url=chat.url, usage_days=30) as memory:
+        space = memory.space(f"space-{secrets.token_hex(6)}")
+        for n in range(3):
+            await save(space, f"Ada walks through the old harbour of Oslo, part {n}.")
+        await space.think()
+        chat.answer("consolidation", {})
+        await save(space, "The rent is 900 euros.", salience=9)
+        await space.think()
+        assert [each.layer for each in await space.cognition_runs()] == ["consolidation", "episodes"]
+        noon.advance(31 * DAY)
+        assert (await space.upkeep()).retired["cognition_runs"] == 1
+        assert [each.layer for each in await space.cognition_runs()] == ["episodes"]
