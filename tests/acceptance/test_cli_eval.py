@@ -78,6 +78,32 @@ def test_a_file_of_messages_and_queries_is_measured(run: Perdure, place: Path) -
     assert not (place / "mine").exists()
 
 
+def test_the_gate_is_measured_on_turns_that_something_or_nothing_helps_with(run: Perdure, place: Path) -> None:
+    file = place / "gate.jsonl"
+    idle = {"type": "query", "space": "talk", "text": "ok thanks", "evidence": [], "category": "thanks"}
+    said = [{"role": "user", "content": "Ben is coming for dinner"}]
+    follow_up = {
+        "type": "query",
+        "space": "talk",
+        "text": "What is he allergic to?",
+        "history": said,
+        "evidence": ["m2"],
+    }
+    file.write_text("\n".join([*lines(), json.dumps(idle), json.dumps(follow_up), "{broken"]), "utf-8")
+    found = run("eval", str(file), "--gate", "--json", "--cache", str(place / "cache"))
+    assert found.status == 0, found
+    assert (found.data["memories"], found.data["overall"]["asking"], found.data["overall"]["empty"]) == (6, 6, 1)
+    assert found.data["by_category"]["thanks"]["silent"] == 1
+    assert found.data["overall"]["kept"] >= 0.8
+    assert found.data["overall"]["recall@3"] <= found.data["overall"]["recall@3_ungated"]
+    assert {"step", "silent", "kept"} == set(found.data["curve"][0])
+    assert "Refused" in found.err
+
+    shown = run("eval", str(file), "--gate", "--cache", str(place / "cache"))
+    assert "7 turns over 6 memories" in shown.out
+    assert "threshold beside ours" in shown.out
+
+
 def test_a_table_is_shown_to_people(run: Perdure, place: Path) -> None:
     file = place / "set.jsonl"
     file.write_text("\n".join(lines()), "utf-8")

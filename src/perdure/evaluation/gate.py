@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -89,20 +90,30 @@ def read_turns(path: Path, kind: Format, choice: Choice) -> tuple[EvaluationSet,
     return chosen, tuple(turns)
 
 
-def _labelled(path: Path, chosen: EvaluationSet) -> list[LabelledTurn]:
-    turns: list[LabelledTurn] = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-        entry = json.loads(line) if line.strip() else {}
-        if entry.get("type") != "query" or entry.get("space", UNNAMED) not in chosen.conversations:
+def _labelled(path: Path, chosen: EvaluationSet) -> Iterator[LabelledTurn]:
+    for number, entry in _queries(path):
+        space, text, evidence = entry.get("space", UNNAMED), entry.get("text"), entry.get("evidence", ())
+        if space not in chosen.conversations or not isinstance(text, str) or not isinstance(evidence, Sequence):
             continue
         try:
             history = read_history(entry.get("history", ()))
         except InvalidInput as error:
             raise error.at_line(number) from error
         named = {name: str(entry.get(name) or "") for name in ("category", "language", "part")}
-        space, evidence = str(entry.get("space", UNNAMED)), tuple(map(str, entry.get("evidence", ())))
-        turns.append(LabelledTurn(space, str(entry["text"]), history, evidence, **named))
-    return turns
+        yield LabelledTurn(space, text, history, tuple(map(str, evidence)), **named)
+
+
+def _queries(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The queries by line number; a broken line was refused when the set was read."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(entry, dict) and entry.get("type") == "query":
+                yield number, entry
 
 
 async def evaluate_gate(
