@@ -117,8 +117,10 @@ class Worker:
             beat.kept_up = await self._chores.keep_up(until=end_of("upkeep"))
 
         async def cognition() -> None:
-            beat.concluded = await self._chores.think(until=end_of("cognition"), starting=self._starting)
-            self._starting = False
+            end = end_of("cognition")
+            beat.concluded = await self._chores.think(until=end, starting=self._starting)
+            # Where there was no time to look into every space, the next beat does it.
+            self._starting = self._starting and clock.monotonic() >= end
 
         for name, chore in (("drain", drain), ("tasks", tasks), ("upkeep", upkeep), ("cognition", cognition)):
             if not self._stopping.is_set():

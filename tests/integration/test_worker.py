@@ -10,10 +10,14 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from perdure import DatabaseUnavailable, Memory, SimulatedClock, chores
+from perdure import DatabaseUnavailable, Memory, SimulatedClock, chores, worker
+from perdure.rules.identity import card
+from perdure.types import Stored
 from perdure.worker import Worker
+from tests.doubles.chat_server import HANG, ChatServer
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
+from tests.integration.test_cognition import update
 
 
 @pytest.fixture
@@ -187,3 +191,99 @@ async def test_what_waits_is_counted_over_all_spaces(memory: Memory, clock: Simu
     assert status.waiting == 3
     assert status.oldest == clock.now() - timedelta(minutes=3)
     assert [(each.queue, each.waiting, each.leased) for each in status.queues] == [("pending_triage", 3, 0)]
+
+
+@pytest.fixture
+async def thinking(
+    fresh_database, embedder: HashedEmbedder, clock: SimulatedClock, chat: ChatServer
+) -> AsyncIterator[Memory]:
+    """A memory with a language model in both roles."""
+    roles = {"thinker_url": chat.url, "subagent_url": chat.url}
+    async with open_memory(fresh_database, embedder, clock=clock, **roles) as memory:
+        yield memory
+
+
+async def test_a_worker_that_begins_reads_what_a_space_was_told_before(thinking: Memory, chat: ChatServer) -> None:
+    chat.answer("bootstrap", {"facts": [{"text": "Ada lives in Boston.", "category": "fact", "tags": []}]})
+    chat.answer("consolidation", {"profile_updates": [update("location", "Boston", [1])]})
+    space = thinking.space("ada")
+    await space.bootstrap("Hello, I'm Ada and live in Boston.")
+    await space.drain()
+    await space.save("The tea is green.", salience=5)
+    await space.save("It rained.", salience=4)
+    beating = Worker(thinking.resources)
+    await beating.beat()
+    assert card((await space.identity()).profile) == "location: Boston"
+    (request,) = chat.asked("consolidation")
+    assert "tea" in request.user
+    assert "rained" not in request.user
+    await beating.beat()
+    assert len(chat.asked("consolidation")) == 1
+
+
+async def test_an_upheaval_changes_the_card_at_the_next_beat_and_can_be_taken_back(
+    thinking: Memory, chat: ChatServer, clock: SimulatedClock
+) -> None:
+    space = thinking.space("ada")
+    beating = Worker(thinking.resources)
+    for text in ("Ada and Bob plan a wedding in Oslo", "Ada and Bob look for a flat in Oslo"):
+        await space.save(text, speaker="Ada")
+        clock.advance(timedelta(days=1))
+    await beating.beat()
+    event = "Ada and Bob broke up in Oslo, the wedding is off"
+    chat.answer("triage", {"salience": 9, "paradigm_shift": True, "summary": event})
+    chat.answer("transition", "Plans made with Bob are off.")
+    chat.answer("consolidation", {"profile_updates": [update("recurring_topics", "starting anew", [1])]})
+    await space.capture(user=event, speaker="Ada")
+    await beating.beat()
+    await beating.beat()
+    assert card((await space.identity()).profile) == "recurring_topics: starting anew"
+    runs = {run.layer: run for run in await space.cognition_runs()}
+    assert {(layer, run.trigger) for layer, run in runs.items()} >= {
+        ("transition", "shift"),
+        ("consolidation", "shift"),
+    }
+    asked = len(chat.asked("consolidation"))
+    await beating.beat()
+    assert len(chat.asked("consolidation")) == asked
+    await space.undo_run(runs["transition"].id)
+    assert not await space.list(memory_type="transition")
+
+
+async def test_a_worker_ends_within_five_seconds_in_the_midst_of_a_question(
+    fresh_database, embedder: HashedEmbedder, chat: ChatServer
+) -> None:
+    chat.answer("consolidation", HANG)
+    often = {"thinker_url": chat.url, "heartbeat_interval_s": 1.0}
+    async with open_memory(fresh_database, embedder, **often) as memory:
+        space = memory.space("ada")
+        outcome = await space.save("Ada lives in Boston.", salience=9)
+        assert isinstance(outcome, Stored)
+        beating = Worker(memory.resources)
+        beating.start()
+        async with asyncio.timeout(30):
+            while not chat.asked("consolidation"):
+                await asyncio.sleep(0.05)
+        start = time.perf_counter()
+        await beating.stop()
+        assert time.perf_counter() - start < 5.5
+        chat.answer("consolidation", {"profile_updates": [update("location", "Boston", [1])]})
+        assert (await space.think()).conclusions == {"consolidation": 1}, "the lease was given back"
+
+
+async def test_a_chore_that_hangs_is_cut_off_and_the_next_has_its_turn(
+    memory: Memory, clock: SimulatedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hangs(*_arguments: object, **_options: object) -> list[int]:
+        await asyncio.Event().wait()
+        return []
+
+    space = memory.space("kept")
+    await space.save("A faint note.", salience=1)
+    clock.advance(timedelta(days=91))
+    monkeypatch.setattr(chores, "find_due_spaces", hangs)
+    monkeypatch.setattr(worker, "SHARES", dict.fromkeys(worker.SHARES, 0.001))
+    monkeypatch.setattr(worker, "LONGEST_S", 0.3)
+    await Worker(memory.resources).beat()
+    (told,) = (await memory.worker_status()).workers
+    assert told.trouble == "drain: TimeoutError"
