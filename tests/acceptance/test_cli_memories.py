@@ -155,6 +155,26 @@ def test_a_follow_up_of_function_words_alone_goes_on_with_the_conversation(run: 
     assert [hit["summary"] for hit in recalled["memories"]] == ["The appointment at the dentist is on Monday at nine"]
 
 
+def test_a_recall_takes_filters_and_tells_what_it_left_out(run: Perdure) -> None:
+    space = ("--space", "left-out")
+    question = "When does the landlord raise the rent?"
+    for speaker in ("Ada", "Ben"):
+        run.json("save", "The landlord raises the rent in January", "--speaker", speaker, *space)
+    (twin,) = run.json("save", "In January the landlord will raise the rent", "--speaker", "Ada", *space)["ids"]
+    recalled = run.json("recall", question, "--speaker", "ada", *space)
+    (hit,) = recalled["memories"]
+    assert hit["speaker"] == "Ada"
+    assert {left["id"] for left in recalled["left_out"]} | {hit["id"]} >= {twin}
+    assert {left["why"] for left in recalled["left_out"]} == {"repeated"}
+    assert 0 < recalled["tokens"] < 200
+    assert "says the same" in run("recall", question, "--speaker", "ada", "--explain", *space).out
+    dear = run.json("recall", question, *space, PERDURE_RECALL_TOKEN_BUDGET="20")
+    assert (dear["memories"], {left["why"] for left in dear["left_out"]}) == ([], {"over_budget"})
+    left = dear["left_out"][0]["id"]
+    missed = run.json("recall", question, "--why-not", left, *space, PERDURE_RECALL_TOKEN_BUDGET="20")
+    assert missed["fate"] == "over_budget"
+
+
 def test_memories_cannot_speak_to_the_terminal(run: Perdure) -> None:
     run.json("save", "[bold red]not markup[/] \x1b[31m \x9b31m :smile: \u202ereversed 你好", "--space", "hostile")
     (memory,) = run.json("list", "--space", "hostile")["memories"]
