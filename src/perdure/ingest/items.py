@@ -18,7 +18,7 @@ from perdure.resources import Resources
 from perdure.store.checkpoints import write_checkpoint
 from perdure.store.database import SpaceTransaction
 from perdure.store.processed import mark_processed, processed
-from perdure.store.queue import Queue, enqueue
+from perdure.store.queue import Entry, Queue, enqueue_all
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.text import MAX_TEXT_BYTES, clean, has_letter_or_digit
 from perdure.types import SourceItem
@@ -110,30 +110,25 @@ async def _enqueue_new(
     known = await processed(tx, label, [item.external_id for item in items], audience)
     new = [item for item in items if not _is_in(item, known)]
     saying = [item for item in new if item.cancelled or has_letter_or_digit(item.text)]
-    for item in saying:
-        series = item.external_id if kind == MAIL else item.series
-        await enqueue(
-            tx,
-            Queue.TRIAGE,
-            kind,
-            {
-                "source": source,
-                "external_id": item.external_id,
-                "series": series,
-                "title": item.title,
-                "text": item.text,
-                "cancelled": item.cancelled,
-                "metadata": dict(item.metadata),
-            },
-            conversation_id=series or "",
-            audience=audience,
-            speaker=item.speaker,
-            occurred_at=item.occurred_at,
-            for_model=for_model,
-        )
+    entries = [_entry(source, item) for item in saying]
+    await enqueue_all(tx, Queue.TRIAGE, kind, entries, audience=audience, for_model=for_model)
     contents = [_content_of(item) for item in new] if kind == MAIL else None
     await mark_processed(tx, label, [item.external_id for item in new], audience, contents)
     return ItemReport(enqueued=len(saying), empty=len(new) - len(saying))
+
+
+def _entry(source: str, item: SourceItem) -> Entry:
+    series = item.external_id if item.kind == MAIL else item.series
+    payload = {
+        "source": source,
+        "external_id": item.external_id,
+        "series": series,
+        "title": item.title,
+        "text": item.text,
+        "cancelled": item.cancelled,
+        "metadata": dict(item.metadata),
+    }
+    return Entry(payload, series or "", item.speaker, item.occurred_at)
 
 
 def _content_of(item: SourceItem) -> bytes:

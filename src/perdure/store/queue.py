@@ -31,6 +31,17 @@ ENQUEUE: Final = """
     RETURNING id
 """
 
+# Ids count up in the order of the rows.
+ENQUEUE_ALL: Final = """
+    INSERT INTO {queue} (space_id, kind, conversation_id, audience, speaker, payload, occurred_at, enqueued_at,
+                         not_before, for_model)
+    SELECT %(space_id)s, %(kind)s, r.conversation_id, %(audience)s, r.speaker, r.payload, r.occurred_at, %(now)s,
+           '-infinity', %(for_model)s
+    FROM unnest(%(conversation_ids)s::text[], %(speakers)s::text[], %(payloads)b::jsonb[], %(times)s::timestamptz[])
+        WITH ORDINALITY AS r (conversation_id, speaker, payload, occurred_at, place)
+    ORDER BY r.place
+"""
+
 # The operation, its outcome and the row in one statement: each one more is a journey that a turn waits for.
 ENQUEUE_ONCE: Final = """
     WITH next AS MATERIALIZED (SELECT nextval({sequence}) AS id),
@@ -151,6 +162,35 @@ class Origin(TypedDict):
     occurred_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One of many rows that are queued together: what is in it, and what it has of its own."""
+
+    payload: Mapping[str, object]
+    conversation_id: str
+    speaker: str | None
+    occurred_at: datetime
+
+
+async def enqueue_all(
+    tx: SpaceTransaction, queue: Queue, kind: str, entries: Sequence[Entry], *, audience: str | None, for_model: bool
+) -> None:
+    """As `enqueue`, for all of these in one statement; they are worked off in this order."""
+    _require_kind(queue, kind)
+    if not entries:
+        return
+    params = {
+        "kind": kind,
+        "audience": audience,
+        "for_model": for_model,
+        "conversation_ids": [entry.conversation_id for entry in entries],
+        "speakers": [entry.speaker for entry in entries],
+        "payloads": [Jsonb(entry.payload) for entry in entries],
+        "times": [entry.occurred_at for entry in entries],
+    }
+    await tx.execute(_of(ENQUEUE_ALL, queue), params)
+
+
 async def enqueue(
     tx: SpaceTransaction, queue: Queue, kind: str, payload: Mapping[str, object], **origin: Unpack[Origin]
 ) -> int:
@@ -239,9 +279,13 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
-def _row(queue: Queue, kind: str, payload: Mapping[str, object], origin: Origin) -> dict[str, object]:
+def _require_kind(queue: Queue, kind: str) -> None:
     if kind not in KINDS[queue]:
         raise ValueError(f"{queue} holds no {kind!r}")
+
+
+def _row(queue: Queue, kind: str, payload: Mapping[str, object], origin: Origin) -> dict[str, object]:
+    _require_kind(queue, kind)
     usual = {"conversation_id": "", "for_model": queue is Queue.FOLLOWUP}
     return {**usual, **origin, "kind": kind, "payload": Jsonb(payload)}
 
