@@ -42,11 +42,20 @@ MEMORY_IDS = {
     "new",
     "root",
     "recalled_ids",
+    "read_ids",
+    "wrote_ids",
+    "superseded_ids",
+    "evidence_ids",
+    "evidence",
+    "seen",
+    "reflected",
+    "consolidated",
+    "about",
 }
 RUNNING = datetime(2026, 3, 2, 13, tzinfo=UTC)
 """The clock of every first run; those that follow are later, and what is dated by its run can't be compared closer."""
 LONGEST = timedelta(hours=3)
-HANDED_OUT = {"space_id", "queue_id", "digest"}
+HANDED_OUT = {"space_id", "queue_id", "digest", "run_id", "ended_by", "mark"}
 """Ids, and what is made of one: a digest of forgotten words is another in each space."""
 FIND_SPACE = "SELECT id FROM spaces WHERE name = %s"
 TABLES = """
@@ -126,6 +135,8 @@ def _plain(row: Mapping[str, Any], words: Mapping[int, str]) -> dict[str, Any]:
             shown[name] = value is not None
         elif name in MEMORY_IDS or (name == "id" and row.get("status") == "merged"):
             shown[name] = _named(value, words)
+        elif name == "external_id" and row.get("kind") == "memory":
+            shown[name] = _named(int(value), words)
         elif name != "id" and name not in HANDED_OUT | TIMES:
             shown[name] = _value(name, value, words)
     return shown
