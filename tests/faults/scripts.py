@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from perdure import Space
+from perdure import SimulatedClock, Space
 from perdure.connect import IcsFile, MailFile
 from perdure.errors import Conflict, DatabaseUnavailable, NotFound
 from perdure.ingest import drain_pending_triage
@@ -220,6 +220,53 @@ async def retriage(space: Space) -> object:
     return await space.retriage()
 
 
+@contextmanager
+def short_memory() -> Iterator[Mapping[str, Any]]:
+    """Settings with which what has faded goes after five days."""
+    yield {"staleness_days": 5, "history_days": 20}
+
+
+async def keep_up(space: Space) -> None:
+    """Upkeep forty days later, however often it is called."""
+    clock = space._memory.resources.database.clock
+    assert isinstance(clock, SimulatedClock)
+    now = clock.now()
+    assert now is not None
+    if now < NOON + timedelta(days=40):
+        clock.advance(timedelta(days=40))
+    if not (await space.upkeep()).finished:
+        raise DatabaseUnavailable("Somebody else is at it.")
+
+
+async def think(space: Space) -> None:
+    report = await space.think()
+    if report.outage or report.failed or report.busy:
+        raise DatabaseUnavailable(f"Not thought through: {report}")
+
+
+@contextmanager
+def a_thinker() -> Iterator[Mapping[str, Any]]:
+    """Settings with a model that concludes the same of the same memories."""
+    with serving() as server:
+        server.answer("consolidation", _concluded)
+        server.answer("entities", {"entities": ["Oslo"]})
+        server.answer("episode", {"summary": "A walk through the old harbour of Oslo.", "tags": ["trip"]})
+        yield {"thinker_url": server.url, "subagent_url": server.url, "thinker_slots": 1, "subagent_slots": 1}
+
+
+def _concluded(request: Request) -> dict[str, Any]:
+    shown = request.data("memories").splitlines()
+    homes = [(number, line.rsplit(" ", 1)[1]) for number, line in enumerate(shown, 1) if "lives in" in line]
+    said = {"action": "set", "relation": ""}
+    return {
+        "profile_updates": [{**said, "field": "location", "value": city, "rests_on": [n]} for n, city in homes],
+        "trait_updates": [
+            {"category": "preference", "action": "set", "key": "home", "value": city, "rests_on": [n]}
+            for n, city in homes
+        ],
+    }
+
+
 RECALLED: Final = (
     save(1, "The tent is green and leaks at the seam"),
     save(2, LONG),
@@ -262,6 +309,30 @@ SCRIPTS: Final[Mapping[str, Script]] = {
             forget("The stove"),
         ),
         prepared=3,
+    ),
+    "upkeep": Script(
+        (
+            save(1, "The tent is green", salience=1),
+            save(2, LONG, salience=1),
+            save(3, "The stove is in the attic", salience=9),
+            update("The stove", text="The stove is in the cellar"),
+            keep_up,
+        ),
+        prepared=4,
+        surroundings=short_memory,
+    ),
+    "cognition": Script(
+        (
+            save(1, "Ada lives in Boston", salience=9),
+            save(2, "Ada walks through the old harbour of Oslo, part 1"),
+            save(3, "Ada walks through the old harbour of Oslo, part 2"),
+            think,
+            save(4, "Ada lives in Denver", salience=9),
+            think,
+            drain,
+        ),
+        prepared=3,
+        surroundings=a_thinker,
     ),
     "feedback": Script((*RECALLED, drain), prepared=2),
     "judged feedback": Script((*RECALLED, drain), prepared=2, surroundings=one_model),

@@ -103,16 +103,21 @@ LayerFunction = Callable[[Thinking], AsyncIterator[Conclusion]]
 
 
 async def write_conclusion(thinking: Thinking, conclusion: Conclusion) -> Written | None:
-    """Writes one conclusion, its run and its marks in one transaction; None if what it rests on has changed meanwhile.
+    """Writes a conclusion, its run, its marks and what it cost in one transaction.
+
+    Returns None, and counts the cost alone, if what it rests on has changed meanwhile.
 
     Raises:
         LeaseLost: nothing was written.
     """
 
+    uses = tuple(thinking.ledger.uses)
+
     async def write(tx: SpaceTransaction) -> Written | None:
         await lock_space(tx)
         if not await held(tx, Leased.COGNITION, thinking.holder):
             raise LeaseLost
+        await record_usage(tx, uses)
         if not await _unchanged(tx, thinking.space, conclusion.read):
             return None
         run_id = await record_run(
@@ -130,7 +135,9 @@ async def write_conclusion(thinking: Thinking, conclusion: Conclusion) -> Writte
         await set_marks(tx, conclusion.layer, conclusion.marks, run_id)
         return written
 
-    return await thinking.resources.database.in_space(thinking.space.id, write, writer=True)
+    written = await thinking.resources.database.in_space(thinking.space.id, write, writer=True)
+    del thinking.ledger.uses[: len(uses)]
+    return written
 
 
 async def spent_today(tx: SpaceTransaction, settings: Settings) -> str | None:
@@ -154,7 +161,7 @@ async def record_failure(thinking: Thinking, layer: Layer, why: str) -> None:
 
 
 async def record_questions(thinking: Thinking) -> None:
-    """Counts what models were asked so far, whatever came of it."""
+    """Counts what models were asked of which nothing came."""
     uses, thinking.ledger.uses[:] = list(thinking.ledger.uses), []
 
     async def write(tx: SpaceTransaction) -> None:

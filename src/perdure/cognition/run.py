@@ -184,7 +184,6 @@ async def _layer(thinking: Thinking, layer: Layer, written: dict[Layer, int], la
     async for conclusion in LAYERS[layer][1](thinking):
         if await write_conclusion(thinking, conclusion) is not None:
             written[layer] = written.get(layer, 0) + 1
-        await record_questions(thinking)
         if late():
             return False
     return True

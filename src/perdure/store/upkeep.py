@@ -22,7 +22,7 @@ FINISH: Final = """
 """
 
 LEAVE_OFF: Final = """
-    UPDATE upkeep_state SET reached = %(reached)s WHERE space_id = %(space_id)s
+    UPDATE upkeep_state SET reached = %(reached)s WHERE space_id = %(space_id)s AND lease_holder = %(holder)s
 """
 
 NEXT_OPERATIONS: Final = """
@@ -74,9 +74,9 @@ async def read_progress(tx: SpaceTransaction) -> Progress:
     return Progress(**row) if row else Progress()
 
 
-async def leave_off(tx: SpaceTransaction, reached: int) -> None:
-    """Says how far a tick came that wasn't finished."""
-    await tx.execute(LEAVE_OFF, {"reached": reached})
+async def leave_off(tx: SpaceTransaction, reached: int, holder: str) -> None:
+    """Says how far a tick came that wasn't finished, unless somebody else is at it by now."""
+    await tx.execute(LEAVE_OFF, {"reached": reached, "holder": holder})
 
 
 async def finish(tx: SpaceTransaction, *, finished_at: datetime, retired_at: datetime | None) -> None:

@@ -100,7 +100,7 @@ async def _tick(
 
     async def write(tx: SpaceTransaction) -> None:
         if left_off is not None:
-            await leave_off(tx, left_off)
+            await leave_off(tx, left_off, holder)
         elif whole:
             await finish(tx, finished_at=began, retired_at=began if retiring else None)
 
