@@ -269,14 +269,24 @@ async def test_nothing_is_left_of_a_text_of_many_chunks_or_of_what_it_said_befor
     assert await held_by(space, canary) == []
 
 
-async def test_chinese_words_leave_nothing_either(space: Space) -> None:
-    await space.save("我的储物柜叫做蓝鲸七号")
-    await space.capture(user="我星期一游泳", assistant="好的,你的储物柜叫做蓝鲸七号")
+@pytest.mark.parametrize(
+    ("forgotten", "said", "quoted", "word"),
+    [
+        ("我的储物柜叫做蓝鲸七号", "我星期一游泳", "好的,你的储物柜叫做蓝鲸七号", "蓝鲸"),
+        ("ទូចាក់សោរបស់ខ្ញុំឈ្មោះត្រីបាឡែនខៀវ", "ខ្ញុំហែលទឹកនៅថ្ងៃចន្ទ", "យល់ព្រមទូចាក់សោរបស់អ្នកឈ្មោះត្រីបាឡែនខៀវ", "បាឡែន"),
+        ("ตู้เก็บของของฉันชื่อวาฬสีน้ำเงิน", "ฉันว่ายน้ำวันจันทร์", "โอเคตู้เก็บของของคุณชื่อวาฬสีน้ำเงิน", "วาฬ"),
+    ],
+)
+async def test_words_written_without_spaces_leave_nothing_either(
+    space: Space, forgotten: str, said: str, quoted: str, word: str
+) -> None:
+    await space.save(forgotten)
+    await space.capture(user=said, assistant=quoted)
     (memory,) = await space.list()
     await space.forget(memory.id)
-    assert await held_by(space, "蓝鲸") == []
+    assert await held_by(space, word) == []
     await space.drain()
-    assert await live(space) == ["我星期一游泳"]
+    assert await live(space) == [said]
 
 
 async def test_what_only_shares_a_word_with_the_forgotten_keeps_waiting(space: Space) -> None:

@@ -27,7 +27,7 @@ from perdure.store.evidence import made_of, said_before
 from perdure.store.memories import MemoryRow, read_evidence, read_rows, siblings
 from perdure.store.quotes import FAILED, holding, known_terms, rewrite
 from perdure.store.spaces import SpaceRow, lock_space
-from perdure.text import fold, has_letter_or_digit, terms
+from perdure.text import NO_SPACES, fold, has_letter_or_digit, terms
 
 SAYS_THE_SAME: Final = (RETRIAGED, REVISED, f"{DUPLICATE}: %")
 """Reasons of tombstones that say what took their place, as LIKE patterns."""
@@ -42,8 +42,13 @@ _NAMES: Final = frozenset(
     {"operation_id", "external_id", "series", "source", "conversation_id", "name", "speaker", "role", "kind", "at"}
 )
 """Fields of a payload that name something rather than say it."""
-_RUN: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Hangul}]+|[^\W_]+")
-_UNSPACED: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+_RUN: Final = regex.compile(
+    rf"(?V1)(?P<thai>\p{{Script=Thai}}++)|(?P<unspaced>[{NO_SPACES}--\p{{Script=Thai}}]++)|\p{{Script=Hangul}}++"
+    rf"|[[^\W_]--{NO_SPACES}--\p{{Script=Hangul}}]++"
+)
+_THAI_CHARS: Final = 3
+_SIGNS: Final = 2
+"""What is looked for in scripts without spaces: what `terms` tells apart, three characters of Thai, else two signs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +142,26 @@ async def _erase_quotes(tx: SpaceTransaction, texts: Sequence[str], audiences: C
 
 
 def _spelled(texts: Iterable[str]) -> dict[str, list[str]]:
-    """The words of texts as they are written, each with its terms; of scripts without spaces two signs at a time."""
+    """The words of texts as they are written, each with its terms; of scripts without spaces pieces of words."""
     words: dict[str, list[str]] = {}
     for text in texts:
-        for run in _RUN.findall(text):
-            pieces = [run[at : at + 2] for at in range(len(run) - 1)] if _UNSPACED.match(run) else [run]
+        for run in _RUN.finditer(text):
+            pieces = _pieces(run)
             for piece in pieces:
                 if piece not in words and len(words) < MOST_WORDS and (found := terms(piece)):
-                    words[piece] = found
+                    # A single sign of a piece stands in too much else to tell anything.
+                    words[piece] = found if len(pieces) == 1 else found[:1]
     return words
+
+
+def _pieces(run: regex.Match[str]) -> list[str]:
+    if run["thai"]:
+        return _overlapping(list(run[0]), _THAI_CHARS)
+    return _overlapping(regex.findall(r"\X", run[0]), _SIGNS) if run["unspaced"] else [run[0]]
+
+
+def _overlapping(units: Sequence[str], size: int) -> list[str]:
+    return ["".join(units[at : at + size]) for at in range(max(1, len(units) - size + 1))]
 
 
 def _quoting(texts: Sequence[str], own: set[str]) -> Callable[[str], bool]:

@@ -25,7 +25,16 @@ from perdure.text.relative_dates import relative_date_terms
 from perdure.text.requests import is_request
 from perdure.text.secrets import Masked, mask, masked_fields, masked_json
 from perdure.text.smalltalk import is_elliptic, says_something
-from perdure.text.words import MAX_QUERY_TERMS, MAX_TERM_CHARS, Analysis, analyse, forms, query_terms, terms
+from perdure.text.words import (
+    MAX_QUERY_TERMS,
+    MAX_TERM_CHARS,
+    NO_SPACES,
+    Analysis,
+    analyse,
+    forms,
+    query_terms,
+    terms,
+)
 
 __all__ = [
     "ASSISTANT",
@@ -33,6 +42,7 @@ __all__ = [
     "MAX_QUERY_TERMS",
     "MAX_TERM_CHARS",
     "MAX_TEXT_BYTES",
+    "NO_SPACES",
     "Analysis",
     "Masked",
     "analyse",
