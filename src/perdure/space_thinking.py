@@ -91,14 +91,18 @@ class SpaceThinking(SpaceQueue):
         return await self._in(space, read)
 
     async def cognition_runs(self, *, limit: int = 20) -> tuple[Run, ...]:
-        """What was concluded when, newest first: 1..1000 runs, each of one layer, with the ids it read and wrote."""
+        """What was concluded when, newest first: 1..1000 runs, each of one layer, with the ids it read and wrote.
+
+        A handle of an audience sees, and may undo, what was made of its own memories and of the whole space's; a handle
+        of the whole space, which an operator holds, all of it.
+        """
         most = door.require_number(limit, "limit", 1, MAX_RUNS)
         space = await self._memory.find_space(self.name)
         if space is None:
             return ()
 
         async def read(tx: SpaceTransaction) -> tuple[Run, ...]:
-            return tuple(await list_runs(tx, most))
+            return tuple(await list_runs(tx, most, self.audience))
 
         return await self._in(space, read)
 
@@ -108,7 +112,7 @@ class SpaceThinking(SpaceQueue):
         space = await self._require_space()
 
         async def read(tx: SpaceTransaction) -> Run:
-            return await require_run(tx, space, wanted)
+            return await require_run(tx, space, wanted, self.audience)
 
         return await self._in(space, read)
 
@@ -120,7 +124,7 @@ class SpaceThinking(SpaceQueue):
             Conflict: it was undone before, or a later run has built on it.
         """
         wanted = door.require_id(run_id)
-        return await undo(self._resources, await self._require_space(), wanted)
+        return await undo(self._resources, await self._require_space(), wanted, self.audience)
 
     async def consult(self, question: str) -> Consultation:
         """Puts a hard question to the thinker, thinking on: it is shown three memories, and may search twice for more.

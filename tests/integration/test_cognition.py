@@ -237,6 +237,13 @@ async def test_an_episode_of_private_memories_is_as_private(judged: Space) -> No
     await judged.think()
     assert not await of_type(judged, "episode")
     assert len(await of_type(private, "episode")) == 1
+    stranger = judged._memory.space(judged.name, audience="somebody else")
+    (run,) = await private.cognition_runs()
+    assert not await stranger.cognition_runs()
+    with pytest.raises(NotFound):
+        await stranger.undo_run(run.id)
+    await private.undo_run(run.id)
+    assert not await of_type(private, "episode")
 
 
 async def test_a_reflection_cites_what_it_rests_on_and_nothing_else(judged: Space, chat: ChatServer) -> None:

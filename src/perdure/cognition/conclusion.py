@@ -129,6 +129,7 @@ async def write_conclusion(thinking: Thinking, conclusion: Conclusion) -> Writte
             told=conclusion.told,
             made_by=conclusion.made_by,
             read_ids=[memory.id for memory in conclusion.read],
+            audience=next((memory.audience for memory in conclusion.read if memory.audience is not None), None),
         )
         written = await conclusion.write(tx, run_id)
         await set_wrote(tx, run_id, written.ids, written.superseded)

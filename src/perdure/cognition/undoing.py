@@ -16,7 +16,7 @@ from perdure.store.traits import undo_traits
 UNDONE: Final = "undone"
 
 
-async def undo(resources: Resources, space: SpaceRow, run_id: int) -> Run:
+async def undo(resources: Resources, space: SpaceRow, run_id: int, audience: str | None) -> Run:
     """Undoes what one run wrote. What it read counts as used still, so that it isn't concluded again.
 
     Raises:
@@ -26,7 +26,7 @@ async def undo(resources: Resources, space: SpaceRow, run_id: int) -> Run:
 
     async def write(tx: SpaceTransaction) -> Run:
         await lock_space(tx)
-        run = await require_run(tx, space, run_id)
+        run = await require_run(tx, space, run_id, audience)
         if run.status != "done":
             raise NotFound(f"Run {run_id} wrote nothing.", hint="`perdure cognition runs` says what each wrote.")
         if run.undone_at is not None:
@@ -40,14 +40,14 @@ async def undo(resources: Resources, space: SpaceRow, run_id: int) -> Run:
         await restore(tx, [row for row in dead if row.memory.superseded_at is not None], "user")
         await undo_traits(tx, run_id)
         await set_undone(tx, run_id)
-        return await require_run(tx, space, run_id)
+        return await require_run(tx, space, run_id, audience)
 
     return await resources.database.in_space(space.id, write, writer=True)
 
 
-async def require_run(tx: SpaceTransaction, space: SpaceRow, run_id: int) -> Run:
-    """The run of this id. Raises NotFound."""
-    for run in await list_runs(tx, 1, run_id):
+async def require_run(tx: SpaceTransaction, space: SpaceRow, run_id: int, audience: str | None) -> Run:
+    """The run of this id, if this audience may see it. Raises NotFound."""
+    for run in await list_runs(tx, 1, audience, run_id):
         return run
     raise NotFound(f"Space {space.name!r} has no cognitive run {run_id}.", hint="`perdure cognition runs` lists them.")
 

@@ -179,6 +179,7 @@ async def handle_transition(resources: Resources, space: SpaceRow, work: QueuedW
             told=f"an upheaval, seen beside {len(ids)} memories",
             made_by=answer.made_by,
             read_ids=read_ids,
+            audience=event.audience,
         )
         await set_wrote(tx, run_id, made)
         return [outcome]

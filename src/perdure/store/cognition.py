@@ -47,9 +47,9 @@ SET_REFLECTED: Final = """
 """
 
 INSERT_RUN: Final = """
-    INSERT INTO cognition_runs (space_id, layer, trigger, began_at, ended_at, status, told, made_by, read_ids)
-    VALUES (%(space_id)s, %(layer)s, %(trigger)s, %(began_at)s, %(now)s, %(status)s, %(told)s, %(made_by)s,
-            %(read_ids)s)
+    INSERT INTO cognition_runs (space_id, layer, trigger, audience, began_at, ended_at, status, told, made_by, read_ids)
+    VALUES (%(space_id)s, %(layer)s, %(trigger)s, %(audience)s, %(began_at)s, %(now)s, %(status)s, %(told)s,
+            %(made_by)s, %(read_ids)s)
     RETURNING id
 """
 
@@ -63,6 +63,7 @@ LIST_RUNS: Final = """
         r.superseded_ids, r.undone_at
     FROM cognition_runs r
     WHERE r.space_id = %(space_id)s AND (%(id)s::bigint IS NULL OR r.id = %(id)s)
+      AND (%(audience)s::text IS NULL OR r.audience IS NULL OR r.audience = %(audience)s)
     ORDER BY r.id DESC LIMIT %(limit)s
 """
 
@@ -159,8 +160,9 @@ async def record_run(
     told: str,
     made_by: str | None = None,
     read_ids: Sequence[int] = (),
+    audience: str | None = None,
 ) -> int:
-    """Keeps what a layer did; returns the id of the run."""
+    """Keeps what a layer did; returns the id of the run. `audience` is that of what it was made of."""
     row = await tx.fetch_one(
         INSERT_RUN,
         {
@@ -171,6 +173,7 @@ async def record_run(
             "told": told,
             "made_by": made_by,
             "read_ids": list(read_ids),
+            "audience": audience,
         },
     )
     assert row is not None
@@ -185,9 +188,12 @@ async def set_wrote(
     await tx.execute(SET_WROTE, params)
 
 
-async def list_runs(tx: SpaceTransaction, limit: int, run_id: int | None = None) -> list[Run]:
-    """The last runs, newest first; with `run_id` that one."""
-    rows = await tx.fetch_all(LIST_RUNS, {"id": run_id, "limit": limit})
+async def list_runs(tx: SpaceTransaction, limit: int, audience: str | None, run_id: int | None = None) -> list[Run]:
+    """The last runs, newest first; with `run_id` that one.
+
+    An audience sees its own and those of the whole space; whoever holds the whole space (None), an operator, all.
+    """
+    rows = await tx.fetch_all(LIST_RUNS, {"id": run_id, "limit": limit, "audience": audience})
     arrays = ("read_ids", "wrote_ids", "superseded_ids")
     return [Run(**{**row, **{name: tuple(row[name]) for name in arrays}}) for row in rows]
 

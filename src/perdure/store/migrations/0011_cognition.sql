@@ -20,6 +20,7 @@ CREATE TABLE cognition_runs (
     id bigserial NOT NULL,
     layer text COLLATE "C" NOT NULL,
     trigger text COLLATE "C" NOT NULL,
+    audience text,
     began_at timestamptz NOT NULL,
     ended_at timestamptz NOT NULL,
     status text COLLATE "C" NOT NULL,
@@ -35,6 +36,7 @@ CREATE TABLE cognition_runs (
     CONSTRAINT cognition_runs_status CHECK (status IN ('done', 'nothing', 'failed'))
 );
 
+COMMENT ON COLUMN cognition_runs.audience IS 'who may see what it was made of; null: the whole space';
 COMMENT ON COLUMN cognition_runs.told IS 'what it came to in a sentence, without a word of any memory; of a failure why';
 COMMENT ON COLUMN cognition_runs.superseded_ids IS 'what it put something else in the place of, and undoing brings back';
 
