@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -14,6 +14,7 @@ import regex
 from perdure.text.dates import MAX_DATE_TERMS, query_date_terms
 from perdure.text.door import EMOJI
 from perdure.text.folding import fold, plain
+from perdure.text.framing import without_frame
 from perdure.text.relative_dates import relative_date_terms
 from perdure.text.stopwords import FUNCTION_CHARACTERS, STOP_WORDS, function_words
 
@@ -310,7 +311,9 @@ def forms(text: str) -> list[str]:
 
 
 def query_terms(text: str, asked_at: datetime | None = None) -> list[str]:
-    """The distinct terms of a query without the function words of its language, and those of the dates it names.
+    """The distinct terms of what a query is about, and those of the dates it names.
+
+    The function words of its language and the frame of a request ("can you recommend") are left out.
 
     What is named from today (yesterday, last month) is understood where it is said when the query was asked, and no
     other date is named beside it: "the week before May 3" is not counted from today.
@@ -322,16 +325,25 @@ def query_terms(text: str, asked_at: datetime | None = None) -> list[str]:
     >>> query_terms("Who ran in May?")
     ['ran', 'may', '@m5']
     """
-    found = list(_tokens(text))
+    found, topic = list(_tokens(text)), without_frame(text)
     stop = function_words([token.word for token in found]) | FUNCTION_CHARACTERS
-    kept = dict.fromkeys(
-        term
-        for token in found
-        if not token.is_function_word and token.word not in stop
-        for term in token.terms
-        if term not in FUNCTION_CHARACTERS
-    ) or dict.fromkeys(term for token in found for term in token.terms)
+    kept = (
+        _telling(found if topic == text else _tokens(topic), stop)
+        or _telling(found, stop)
+        or dict.fromkeys(term for token in found for term in token.terms)
+    )
     dates = query_date_terms(text)
     if asked_at is not None and not dates:
         dates = relative_date_terms(text, asked_at)[:MAX_DATE_TERMS]
     return [*list(kept)[: MAX_QUERY_TERMS - len(dates)], *dates]
+
+
+def _telling(tokens: Iterable[Token], stop: frozenset[str]) -> dict[str, None]:
+    """The distinct terms of those tokens that are no function words."""
+    return dict.fromkeys(
+        term
+        for token in tokens
+        if not token.is_function_word and token.word not in stop
+        for term in token.terms
+        if term not in FUNCTION_CHARACTERS
+    )
