@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 Part = tuple[LiteralString | sql.SQL, Mapping[str, object]]
 """A statement and its parameters."""
 
-TOGETHER: Final = """
-    WITH {members} {last}
-"""
-
-
 _PLACEHOLDER: Final = re.compile(r"%(?:\((\w+)\)s|%)")
 
 
@@ -73,7 +68,7 @@ def _together(statements: tuple[LiteralString, ...]) -> sql.SQL:
     if not first:
         return last
     members = [
-        sql.SQL("{name} AS ({statement})").format(name=sql.Identifier(f"part_{number}"), statement=statement)
+        sql.SQL("{} AS ({})").format(sql.Identifier(f"part_{number}"), statement)
         for number, statement in enumerate(first)
     ]
-    return kept(sql.SQL(TOGETHER).format(members=sql.SQL(", ").join(members), last=last))
+    return kept(sql.SQL(" ").join([sql.SQL("WITH"), sql.SQL(", ").join(members), last]))
