@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks import embedding, importing, ranking, startup, updates, words_in
+from benchmarks import cognition, embedding, importing, ranking, startup, updates, upkeep, words_in
 from benchmarks.measuring import say
 from benchmarks.plot import plot
 from benchmarks.server import BenchServer, bench_dir, open_server
@@ -25,7 +25,7 @@ SIZES: Final = {
 }
 """Memories in the large spaces, and dimensions. The smallest is still answered by index."""
 
-PARTS: Final = ("ranking", "import", "words-in", "startup", "embedding")
+PARTS: Final = ("ranking", "import", "words-in", "upkeep", "cognition", "startup", "embedding")
 
 
 def main() -> None:
@@ -66,6 +66,10 @@ async def _measure(server: BenchServer, size: str, parts: tuple[str, ...]) -> di
             async with importing.empty_family(urls, prepared) as (resources, space):
                 results["import"] = await importing.measure(server, resources, space, prepared.messages)
             results["updates"] = await updates.measure(server, urls, space.id)
+    if "upkeep" in parts:
+        results["upkeep"] = await upkeep.measure(server, size)
+    if "cognition" in parts:
+        results["cognition"] = await cognition.measure(server, size)
     if "ranking" in parts:
         results["ranking"] = await ranking.measure(server, *SIZES[size])
     return results

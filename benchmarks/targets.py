@@ -23,6 +23,10 @@ SINGLE_MS: Final = 25
 CAPTURE_P50_MS: Final = 5
 CAPTURE_P99_MS: Final = 30
 DRAIN_MS: Final = 15
+STATEMENT_MS: Final = 200
+MOST_SLOWER: Final = 2.0
+"""How much longer recall may take while spaces are kept up."""
+RUN_S: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,10 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
         found.append(Target("`perdure --help`", f"{seconds:.2f} s", f"< {HELP_S} s", seconds < HELP_S))
     if results.get("embedding", {}).get("model"):
         found += _embedding(results["embedding"])
+    if "upkeep" in results:
+        found += _upkeep(results["upkeep"])
+    if "cognition" in results:
+        found += _cognition(results["cognition"])
     if "words_in" in results:
         words_in = results["words_in"]
         found += _capture(words_in["capture"])
@@ -179,6 +187,34 @@ def _overhead(found: Mapping[str, Any]) -> Iterator[Target]:
         f"and {found['server_cpu_ms']:.1f} ms in PostgreSQL; {found['transactions']:.1f} transactions",
         f"≤ {DRAIN_MS} ms by the clock",
         found["overhead_ms"] <= DRAIN_MS,
+    )
+
+
+def _upkeep(found: Mapping[str, Any]) -> Iterator[Target]:
+    yield Target(
+        f"one tick of upkeep over {found['memories']:,} memories in {found['spaces']:,} spaces, every row written",
+        f"{found['seconds']:.0f} s, {found['python_cpu_s']:.0f} s of CPU here and {found['server_cpu_s']:.0f} s in "
+        f"PostgreSQL; {found['statements']:,} statements, p99 {found['statement_ms']['p99']:.0f} ms, "
+        f"the slowest {found['slowest_ms']:.0f} ms",
+        f"no statement over {STATEMENT_MS} ms",
+        found["slowest_ms"] <= STATEMENT_MS,
+    )
+    alone, beside = found["recall_ms"]["alone"], found["recall_ms"]["meanwhile"]
+    yield Target(
+        f"recall in a space of a thousand meanwhile, {found['recall_ms']['recalls']:,} times",
+        f"p95 {beside['p95']:.0f} ms, alone {alone['p95']:.0f} ms",
+        f"p95 at most {MOST_SLOWER:.0f} times that alone",
+        beside["p95"] <= MOST_SLOWER * alone["p95"],
+    )
+
+
+def _cognition(found: Mapping[str, Any]) -> Iterator[Target]:
+    yield Target(
+        f"a cognitive run over {found['memories']:,} memories of a day, {sum(found['asked'].values())} questions",
+        f"{found['seconds']:.1f} s without the model's time; CPU {found['python_cpu_s']:.1f} s here "
+        f"and {found['server_cpu_s']:.1f} s in PostgreSQL",
+        f"≤ {RUN_S} s",
+        found["seconds"] <= RUN_S,
     )
 
 

@@ -22,9 +22,9 @@ from perdure.store.cognition import Layer, read_marks
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import read_rows, read_vectors
 from perdure.store.queue import Queue, enqueue
-from perdure.store.thoughts import happened, live_of_type, set_successor, told_together
+from perdure.store.thoughts import happened, live_of_type, made_within, set_successor, told_together
 from perdure.text import mask
-from perdure.types import MemoryType, StoredMemory, Trust
+from perdure.types import MemoryType, Trust
 
 EPISODES: Final[Layer] = "episodes"
 SALIENCE: Final = 8.0
@@ -147,18 +147,9 @@ async def _repeated(
     """Live episodes that the new one tells again: nearer than `nearest`, or made of nothing but its members."""
     ids = await live_of_type(tx, MemoryType.EPISODE, audience, COMPARED)
     vectors = await read_vectors(tx, thinking.resources.family.id, ids)
-    rows = await read_rows(tx, thinking.space.name, ids)
-    return [
-        each
-        for each in ids
-        if (vector is not None and each in vectors and 1.0 - float(vectors[each] @ vector) < nearest)
-        or _made_of(rows[each].memory) <= members
-    ]
-
-
-def _made_of(episode: StoredMemory) -> frozenset[int]:
-    """What an episode was made of; a set that is never empty."""
-    return frozenset(episode.related_ids) or frozenset({episode.id})
+    near = {each for each in ids if vector is not None and each in vectors and 1.0 - vectors[each] @ vector < nearest}
+    within = await made_within(tx, [each for each in ids if each not in near], sorted(members))
+    return sorted(near.union(within))
 
 
 def _common(values: Sequence[str | None]) -> str | None:

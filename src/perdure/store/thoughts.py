@@ -73,6 +73,12 @@ LIVE_OF_TYPE: Final = """
     ORDER BY m.memory_id DESC LIMIT %(limit)s
 """
 
+MADE_WITHIN: Final = """
+    SELECT w.id FROM memories w
+    WHERE w.space_id = %(space_id)s AND w.id = ANY(%(ids)s) AND w.related_ids <> '{}'
+      AND w.related_ids <@ %(members)s::bigint[]
+"""
+
 SET_SUCCESSOR: Final = """
     UPDATE memory_state SET superseded_by = %(new_id)s
     WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND superseded_at IS NOT NULL
@@ -140,6 +146,12 @@ async def live_of_type(tx: SpaceTransaction, memory_type: str, audience: str | N
     """The newest live memories of one type and of this very audience."""
     params = {"memory_type": memory_type, "audience": audience, "limit": limit}
     return [row["memory_id"] for row in await tx.fetch_all(LIVE_OF_TYPE, params)]
+
+
+async def made_within(tx: SpaceTransaction, ids: Sequence[int], members: Sequence[int]) -> list[int]:
+    """Of these memories those that are related to nothing but `members`."""
+    rows = await tx.fetch_all(MADE_WITHIN, {"ids": list(ids), "members": list(members)})
+    return [row["id"] for row in rows]
 
 
 async def set_successor(tx: SpaceTransaction, ids: Sequence[int], new_id: int) -> None:
