@@ -83,6 +83,8 @@ def statement_of(gen: Generator[Any, Any, Any]) -> str:
     query = frame.f_locals.get("query") if frame else None
     if query is None:
         return str(gen.__name__).strip("_").removesuffix("_gen").upper()  # type: ignore[attr-defined]
+    if isinstance(query, bytes):
+        query = query.decode()
     text = query if isinstance(query, str) else query.as_string(None)
     return " ".join(text.split())[:70]
 
