@@ -11,9 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks import cognition, embedding, importing, ranking, startup, updates, upkeep, words_in
+from benchmarks import cognition, embedding, importing, ranking, recalling, startup, updates, upkeep, words_in
 from benchmarks.measuring import say
-from benchmarks.plot import plot
+from benchmarks.plot import plot, plot_recall
 from benchmarks.server import BenchServer, bench_dir, open_server
 from benchmarks.targets import table, targets
 from perdure.clock import wall_clock
@@ -25,7 +25,7 @@ SIZES: Final = {
 }
 """Memories in the large spaces, and dimensions. The smallest is still answered by index."""
 
-PARTS: Final = ("ranking", "import", "words-in", "upkeep", "cognition", "startup", "embedding")
+PARTS: Final = ("ranking", "recall", "import", "words-in", "upkeep", "cognition", "startup", "embedding")
 
 
 def main() -> None:
@@ -49,9 +49,9 @@ def main() -> None:
     results["targets"] = [asdict(target) for target in found]
     out.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
     print(table(found))
-    picture = out.with_suffix(".png")
-    drawn = plot(results, picture)
-    say(f"Figures: {out}" + (f", picture: {picture}" if drawn else ""))
+    pictures = ((plot, out.with_suffix(".png")), (plot_recall, out.with_suffix(".recall.png")))
+    drawn = [picture for draw, picture in pictures if draw(results, picture)]
+    say(f"Figures: {', '.join(map(str, [out, *drawn]))}")
 
 
 async def _measure(server: BenchServer, size: str, parts: tuple[str, ...]) -> dict[str, Any]:
@@ -72,6 +72,8 @@ async def _measure(server: BenchServer, size: str, parts: tuple[str, ...]) -> di
         results["cognition"] = await cognition.measure(server, size)
     if "ranking" in parts:
         results["ranking"] = await ranking.measure(server, *SIZES[size])
+    if "recall" in parts:
+        results["recall"] = await recalling.measure(server, size)
     return results
 
 

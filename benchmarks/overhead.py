@@ -113,12 +113,13 @@ class WatchedDatabase(Database):
         work: Callable[[SpaceTransaction], Awaitable[T]],
         *,
         writer: bool = False,
+        ranks: bool = False,
         timeout_s: float = 30.0,
     ) -> T:
         self.watch.open_transactions += 1
         self.watch.transactions += 1
         try:
-            return await super().in_space(space_id, work, writer=writer, timeout_s=timeout_s)
+            return await super().in_space(space_id, work, writer=writer, ranks=ranks, timeout_s=timeout_s)
         finally:
             self.watch.open_transactions -= 1
 

@@ -27,6 +27,12 @@ STATEMENT_MS: Final = 200
 MOST_SLOWER: Final = 2.0
 """How much longer recall may take while spaces are kept up."""
 RUN_S: Final = 10
+RECALL_OF: Final = (100_000, 384)
+"""Memories and dimensions that the promises about recall are made for."""
+RECALL_P95_MS: Final = 25
+RECALL_CPU_MS: Final = 6
+RECALLS_PER_SECOND: Final = 250
+SEARCH_TO_RECALL: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,8 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
     found: list[Target] = []
     if "ranking" in results:
         found += _ranking(results["ranking"])
+    if "recall" in results:
+        found += _recall(results["recall"])
     if "import" in results:
         found += _import(results["import"])
     if "updates" in results:
@@ -110,6 +118,60 @@ def _ranking(ranking: Mapping[str, Any]) -> Iterator[Target]:
             "exact",
             row["paths"] == ["exact"],
         )
+
+
+def _recall(found: Mapping[str, Any]) -> Iterator[Target]:
+    for row in found["spaces"]:
+        what = f"{row['memories']:,} × {row['dimensions']}"
+        promised = (row["memories"], row["dimensions"]) == RECALL_OF
+        alone, together, searched = row["recall"], row["together"], row["search"]
+        cpu_ms = alone["client_cpu_ms"] + alone["server_cpu_ms"]
+        yield Target(
+            f"recall, {what}",
+            f"{_times(alone)}; CPU {alone['client_cpu_ms']:.1f} ms here and {alone['server_cpu_ms']:.1f} in PostgreSQL",
+            f"p95 ≤ {RECALL_P95_MS} ms, CPU ≤ {RECALL_CPU_MS} ms" if promised else "",
+            alone["ms"]["p95"] <= RECALL_P95_MS and cpu_ms <= RECALL_CPU_MS if promised else None,
+        )
+        yield Target(
+            f"{found['clients']} callers at once, {what}",
+            f"{together['per_second']:.0f} a second; {_times(together)}",
+            f"≥ {RECALLS_PER_SECOND} a second" if promised else "",
+            together["per_second"] >= RECALLS_PER_SECOND if promised else None,
+        )
+        beside = row["beside_a_writer"]
+        yield Target(
+            f"the same while {found['writes_a_second']} memories a second come in",
+            f"{beside['per_second']:.0f} a second; {_times(beside)}",
+            "",
+            None,
+        )
+        ratio = searched["ms"]["p50"] / alone["ms"]["p50"]
+        yield Target(
+            f"search without a model, {what}",
+            f"{_times(searched)}; p50 {ratio:.1f} times that of recall",
+            f"≤ {SEARCH_TO_RECALL} times",
+            ratio <= SEARCH_TO_RECALL,
+        )
+        yield Target(
+            f"loading {what}",
+            f"{row['load_s']} s, index {row['index_s']} s and {row['index_mb']:,} MB of {row['database_mb']:,} MB",
+            "",
+            None,
+        )
+    many = found["many"]
+    if many:
+        yield Target(
+            f"{many['spaces']:,} spaces of {many['memories_each']} beside one of {many['beside']:,}",
+            f"{many['as_the_oracle']:.0%} of {many['asked']} filtered and plain searches as the plain ORDER BY, "
+            f"{many['exact']:.0%} exact, p50 {many['search_ms']['p50']:.1f} ms; "
+            f"{many['indexes_before']} indexes before, {many['indexes_after']} after",
+            "exact, as many indexes as before",
+            many["as_the_oracle"] == 1 and many["exact"] == 1 and many["indexes_before"] == many["indexes_after"],
+        )
+
+
+def _times(row: Mapping[str, Any]) -> str:
+    return f"p50 {row['ms']['p50']:.1f} ms, p95 {row['ms']['p95']:.1f} ms"
 
 
 def _import(found: Mapping[str, Any]) -> Iterator[Target]:

@@ -94,7 +94,7 @@ async def ranking_spaces(test_server: TestServer, template_database: str) -> Asy
         loaded.append((space_id, corpus, load(urls.owner, space_id, family, space_id * 100_000, corpus)))
     family = await build_index(database, family)
     yield {
-        corpus.size: LoadedSpace(database, space_id, space_id * 100_000, family, corpus, items)
+        corpus.size: LoadedSpace(database, space_id, space_id * 100_000, family, corpus, items, urls.owner)
         for space_id, corpus, items in loaded
     }
     await database.close()

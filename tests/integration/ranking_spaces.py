@@ -33,6 +33,7 @@ class LoadedSpace:
     family: StoredFamily
     corpus: Corpus
     items: list[Item]
+    owner_url: str
 
     def item(self, memory_id: int) -> Item:
         return self.items[memory_id - self.first_id]

@@ -144,5 +144,5 @@ async def test_a_limit_out_of_range_is_refused_by_name(small: LoadedSpace, limit
 
 async def test_a_space_that_is_empty_answers_with_nothing(small: LoadedSpace) -> None:
     query = small.query(small.corpus.queries(1)[0], SEED)
-    empty = LoadedSpace(small.database, 999_999, 0, small.family, small.corpus, [])
+    empty = LoadedSpace(small.database, 999_999, 0, small.family, small.corpus, [], small.owner_url)
     assert (await empty.rank(query)).rows == ()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from statistics import mean
 from typing import Any
 
+import psycopg
 import pytest
 from psycopg import sql
 
@@ -155,6 +157,23 @@ RANKINGS = """
     SELECT name, generic_plans, parameter_types FROM pg_prepared_statements
     WHERE statement LIKE '%%near AS MATERIALIZED%%' AND generic_plans + custom_plans >= 15
 """
+
+
+@pytest.fixture
+def crowd(large: LoadedSpace) -> Iterator[None]:
+    """Makes the planner believe in ten thousand spaces, of which the average one is tiny."""
+    with psycopg.connect(large.owner_url, autocommit=True) as owner:
+        for table in ("memory_vectors", "memory_state"):
+            owner.execute(f"ALTER TABLE {table} ALTER COLUMN space_id SET (n_distinct = 10000)")  # type: ignore[arg-type]
+            owner.execute(f"ANALYZE {table}")  # type: ignore[arg-type]
+        yield
+        for table in ("memory_vectors", "memory_state"):
+            owner.execute(f"ALTER TABLE {table} ALTER COLUMN space_id RESET (n_distinct)")  # type: ignore[arg-type]
+            owner.execute(f"ANALYZE {table}")  # type: ignore[arg-type]
+
+
+async def test_twenty_recalls_beside_ten_thousand_spaces_keep_their_plan(large: LoadedSpace, crowd: None) -> None:
+    await test_twenty_recalls_keep_their_plan(large, DEFAULT)
 
 
 @pytest.mark.parametrize("profile", [SEED, DEFAULT], ids=["seed", "default"])

@@ -157,7 +157,7 @@ async def look_up(
             beside=await _comparing(tx, resources, space, [hit.memory for hit in passing]),
         )
 
-    found = await resources.database.in_space(space.id, read, timeout_s=timeout_s)
+    found = await resources.database.in_space(space.id, read, ranks=True, timeout_s=timeout_s)
     keep_fresh(resources, space)
     return found
 

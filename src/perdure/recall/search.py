@@ -171,7 +171,7 @@ class _Search:
         seconds = self._left(1)
         try:
             asked, found, path, past = await within(
-                seconds, self._resources.database.in_space(self._space.id, read, timeout_s=seconds)
+                seconds, self._resources.database.in_space(self._space.id, read, ranks=True, timeout_s=seconds)
             )
         except TimeoutError:
             raise DatabaseUnavailable(

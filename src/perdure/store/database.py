@@ -41,7 +41,14 @@ BEGIN_IN_SPACE: Final = """
     SET LOCAL perdure.space_id = {space_id};
     SET LOCAL statement_timeout = {timeout_ms};
     SET LOCAL idle_in_transaction_session_timeout = {idle_ms};
+    {planner}
     SELECT current_setting('perdure.space_id') AS bound, now() AS now
+"""
+# A ranking would rather read the whole table, other spaces included, than a part of it by index; and compiling a
+# statement of its size takes longer than running it.
+BY_INDEX_ONLY: Final = """
+    SET LOCAL enable_seqscan = off;
+    SET LOCAL jit = off;
 """
 BEGIN_GLOBAL: Final = """
     BEGIN;
@@ -157,9 +164,15 @@ class SpaceTransaction(Transaction):
     The last tells whether memories decay in this installation (see `decay.py`).
     """
 
-    def __init__(self, connection: Connection, now: datetime, space_id: int, *, decays: bool = True) -> None:
+    def __init__(
+        self, connection: Connection, now: datetime, space_id: int, *, decays: bool = True, ranks: bool = False
+    ) -> None:
         super().__init__(connection, now, {"space_id": space_id, "now": now, "decays": decays})
         self.space_id = space_id
+        self.ranks = ranks
+        """Whether it was opened for rankings: nothing is written in it, and nothing read but by index."""
+        self.state: SpaceState | None = None
+        """What `spaces.read_state` found, where nothing is written."""
         self.locked: SpaceState | None = None
         """What `spaces.lock_space` found, once this transaction has called it."""
 
@@ -222,6 +235,7 @@ class Database:
         work: Callable[[SpaceTransaction], Awaitable[T]],
         *,
         writer: bool = False,
+        ranks: bool = False,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> T:
         """Runs `work` in one transaction of one space and commits; retries as a whole on deadlock or lost connection.
@@ -230,14 +244,15 @@ class Database:
         once COMMIT has been sent: whether it took effect is then unknown, the caller repeats with its operation_id.
 
         `writer` is for work that locks the space (`spaces.lock_space`): writers of a space wait here for their turn,
-        and not with a connection each, which would leave none for recall and capture.
+        and not with a connection each, which would leave none for recall and capture. `ranks` is for work that ranks
+        memories and writes nothing: it is spared a few journeys to the server.
         """
-        opening = _opening(space_id, timeout_s)
+        opening = _opening(space_id, timeout_s, ranks=ranks)
 
         async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
             if row["bound"] != str(space_id):
                 raise DatabaseUnavailable("The server did not bind the space.", hint="Check the connection pooler.")
-            return await work(SpaceTransaction(connection, self._now(row), space_id, decays=self._decays))
+            return await work(SpaceTransaction(connection, self._now(row), space_id, decays=self._decays, ranks=ranks))
 
         if not writer:
             return await self._run(self._app, opening, attempt, timeout_s)
@@ -382,12 +397,13 @@ def _pool(url: str, size: int, *, prepare: bool) -> AsyncConnectionPool[Connecti
 
 
 @lru_cache(maxsize=4096)
-def _opening(space_id: int | None, timeout_s: float) -> sql.SQL:
+def _opening(space_id: int | None, timeout_s: float, *, ranks: bool = False) -> sql.SQL:
     """What begins a transaction, in one space or in none: put together once, and sent before every other statement."""
     limits = {"timeout_ms": _ms(timeout_s), "idle_ms": _ms(HANGING_S)}
     if space_id is None:
         return kept(sql.SQL(BEGIN_GLOBAL).format(**limits))
-    return kept(sql.SQL(BEGIN_IN_SPACE).format(space_id=sql.Literal(str(space_id)), **limits))
+    planner = sql.SQL(BY_INDEX_ONLY if ranks else "")
+    return kept(sql.SQL(BEGIN_IN_SPACE).format(space_id=sql.Literal(str(space_id)), planner=planner, **limits))
 
 
 def _composable(statement: Statement) -> sql.SQL | sql.Composed:

@@ -20,7 +20,7 @@ from perdure.errors import InvalidInput
 from perdure.rules.lexical import rarities, reachable
 from perdure.rules.ranking import Distance, RankingProfile, TextTerm
 from perdure.store.candidates import ARMS, RARE_ENTITY_ROWS, dense_rows, gone_through, rare, settings, worthy_rows
-from perdure.store.database import SpaceTransaction
+from perdure.store.database import BY_INDEX_ONLY, SpaceTransaction
 from perdure.store.estimates import MOST_SIGNATURE_BITS, WEIGHED_BITS
 from perdure.store.families import StoredFamily
 from perdure.store.ranking_counts import EXACT_ROWS, Counts, read_counts
@@ -35,13 +35,6 @@ from perdure.types import Filters
 MAX_LIMIT: Final = 100
 SECOND_DENSE_ROWS: Final = 400
 """How many nearest rows the index is asked for when its first answer was provably not the nearest ones."""
-
-# The planner would rather read the whole table, other spaces included, than a part of it by index; and compiling a
-# statement of this size takes longer than running it.
-BY_INDEX_ONLY: Final = """
-    SET LOCAL enable_seqscan = off;
-    SET LOCAL jit = off
-"""
 
 SEEN_IN_TURNS: Final = 50
 """Rows beyond the limit that are looked at in their turns, when not all can be."""
@@ -176,7 +169,8 @@ async def prepare(tx: SpaceTransaction, query: RankQuery) -> Ready:
     """Reads the counts that a ranking needs. Raises InvalidInput as `rank` does."""
     vector = _checked(query)
     facets = facets_of(query.filters)
-    await tx.execute(BY_INDEX_ONLY)
+    if not tx.ranks:
+        await tx.execute(BY_INDEX_ONLY)
     counts = await read_counts(
         tx,
         terms=query.terms,
@@ -233,7 +227,7 @@ async def _by_scan(
 
 async def _by_index(tx: SpaceTransaction, slots: Slots, params: Mapping[str, object]) -> list[dict[str, Any]]:
     await tx.execute(settings(slots))
-    return await tx.fetch_all(index_statement(slots), params, prepare=True)
+    return await tx.fetch_all(index_statement(slots, tx.space_id), params, prepare=True)
 
 
 def _missed(rows: Sequence[Mapping[str, Any]]) -> bool:

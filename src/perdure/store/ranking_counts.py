@@ -10,7 +10,7 @@ from typing import Final
 from psycopg import sql
 
 from perdure.store.database import SpaceTransaction
-from perdure.store.statements import Numbered, numbered
+from perdure.store.statements import Numbered, kept, numbered
 from perdure.store.visibility import Conditions, audience_condition, conditions_of, filter_params, state_conditions
 from perdure.types import Filters
 
@@ -102,11 +102,11 @@ async def read_counts(
         "facets": list(facets),
         **filter_params(filters, audience, facets),
     }
-    statement = _statement(conditions_of(filters, audience, facets))
+    statement = _in_space(conditions_of(filters, audience, facets), tx.space_id)
     found: dict[str, dict[str, int]] = {"term": {}, "entity": {}, "facet": {}}
     memories = length = 0
     bounds: list[int] = []
-    for row in await tx.fetch_all(statement, params, prepare=True):
+    for row in await tx.fetch_all(statement, params):
         if row["kind"] == "space":
             memories, length = row["n"], row["terms"]
         elif row["kind"] == "state":
@@ -117,8 +117,13 @@ async def read_counts(
     return Counts(memories, length, found["term"], found["entity"], min([memories, *bounds]))
 
 
+@lru_cache(maxsize=1024)
+def _in_space(asked: Conditions, space_id: int) -> Numbered:
+    return numbered(_statement(asked), space_id)
+
+
 @lru_cache(maxsize=64)
-def _statement(asked: Conditions) -> Numbered:
+def _statement(asked: Conditions) -> sql.SQL:
     most = sql.Literal(EXACT_ROWS + 1)
     parts: list[sql.Composable] = [sql.SQL(COUNTS)]
     parts += [sql.SQL(COUNT_IN_STATE).format(condition=condition, most=most) for condition in state_conditions(asked)]
@@ -127,4 +132,4 @@ def _statement(asked: Conditions) -> Numbered:
             condition=audience_condition(asked, "m"), most=most, looked_at=sql.Literal(LOOKED_AT)
         )
     )
-    return numbered(sql.SQL("").join(parts))
+    return kept(sql.SQL("").join(parts))

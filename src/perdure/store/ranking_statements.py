@@ -11,7 +11,7 @@ from perdure.rules.ranking import TextTerm
 from perdure.store.candidates import TURNS_ARM, candidates
 from perdure.store.ranking_slots import TS_RANK, Slots, distance, lexical_score
 from perdure.store.ranking_sql import posting_score, prior, ranking_order_by, state_signals, terms
-from perdure.store.statements import Numbered, numbered
+from perdure.store.statements import Numbered, kept, numbered
 from perdure.store.turns_sql import in_turn, strips
 from perdure.store.visibility import live, visible
 
@@ -160,9 +160,14 @@ def _over_every_row(slots: Slots, answer: sql.Composed) -> sql.Composed:
 
 
 @lru_cache(maxsize=KEPT_STATEMENTS)
-def index_statement(slots: Slots) -> Numbered:
-    """The candidates of a large space, and with turns the rows around them."""
-    return numbered(_strips(slots, candidates(slots), "pool"))
+def index_statement(slots: Slots, space_id: int) -> Numbered:
+    """The candidates of a large space, and with turns the rows around them; to be prepared for that space."""
+    return numbered(_index_statement(slots), space_id)
+
+
+@lru_cache(maxsize=KEPT_STATEMENTS)
+def _index_statement(slots: Slots) -> sql.SQL:
+    return kept(_strips(slots, candidates(slots), "pool"))
 
 
 @lru_cache(maxsize=KEPT_STATEMENTS)

@@ -112,8 +112,14 @@ async def lock_space(tx: SpaceTransaction) -> SpaceState:
 
 
 async def read_state(tx: SpaceTransaction) -> SpaceState | None:
-    row = await tx.fetch_one(READ_STATE)
-    return SpaceState(**row) if row else None
+    """The counts of the space as they are; a transaction that ranks asks once."""
+    if tx.state is None:
+        row = await tx.fetch_one(READ_STATE)
+        found = SpaceState(**row) if row else None
+        if not tx.ranks:
+            return found
+        tx.state = found
+    return tx.state
 
 
 async def count_up(tx: SpaceTransaction, *, memories: int = 0, terms: int = 0) -> None:

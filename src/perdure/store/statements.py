@@ -36,13 +36,21 @@ def kept(statement: sql.Composed) -> sql.SQL:
     return sql.SQL(statement.as_string(None))
 
 
-def numbered(statement: sql.Composed) -> Numbered:
-    """The same with numbers for names, for the longest ones. Every value is a `%(name)s`."""
+def numbered(statement: sql.Composable, space_id: int | None = None) -> Numbered:
+    """The same with numbers for names, for the longest ones. Every value is a `%(name)s`.
+
+    With `space_id` the space is part of the text: a plan that is kept for it knows how large this one is, where a plan
+    for all spaces reckons with the average.
+    """
     names: dict[str, int] = {}
 
     def number(found: re.Match[str]) -> str:
         name = found.group(1)
-        return "%" if name is None else f"${names.setdefault(name, len(names) + 1)}"
+        if name is None:
+            return "%"
+        if name == "space_id" and space_id is not None:
+            return f"{space_id}::bigint"
+        return f"${names.setdefault(name, len(names) + 1)}"
 
     text = _PLACEHOLDER.sub(number, statement.as_string(None))
     return Numbered(text.encode(), tuple(names))
