@@ -89,6 +89,14 @@ def test_a_file_without_a_question_is_refused_with_the_reasons(tmp_path: Path) -
         read_set(path, "jsonl")
 
 
+def test_a_query_without_evidence_is_left_out_and_counted_whether_it_says_so_or_not(tmp_path: Path) -> None:
+    silent = {"type": "query", "space": "s", "text": "says nothing of evidence"}
+    found = read_set(written(tmp_path / "set.jsonl", message(1), query("q", "m1"), query("has none"), silent), "jsonl")
+    assert [question.text for question in found.questions] == ["q"]
+    assert found.skipped.questions == {"no usable evidence": 2}
+    assert found.skipped.refused == []
+
+
 def locomo() -> list[dict[str, Any]]:
     turns = [{"speaker": "Ada", "dia_id": f"D1:{n}", "text": f"turn {n}"} for n in (1, 2)]
     qa = [{"question": "q", "answer": "a", "evidence": ["D1:2"], "category": 4}]

@@ -161,7 +161,7 @@ def _jsonl(path: Path, zone: tzinfo, left_out: Counter[str]) -> Iterator[Questio
 
 def _query(entry: dict[str, object], zone: tzinfo, line: int) -> Question:
     time = entry.get("time")
-    evidence = sequence("evidence", entry.get("evidence"))
+    evidence = sequence("evidence", entry.get("evidence", []))
     return Question(
         optional_space("space", entry.get("space")),
         require_text(entry.get("text"), "text"),
