@@ -289,6 +289,14 @@ async def test_words_written_without_spaces_leave_nothing_either(
     assert await live(space) == [said]
 
 
+async def test_a_quotation_of_one_of_several_forgotten_memories_is_found(space: Space) -> None:
+    await space.save("My locker in the gym is called walrus blue")
+    await space.save("Grandmother keeps twelve beehives behind the chapel, a gift of her neighbour Anselm")
+    await space.capture(user="I swim on Monday", assistant="So your locker in the gym is called walrus")
+    await space.forget(*[memory.id for memory in await space.list()])
+    assert await held_by(space, "walrus") == []
+
+
 async def test_what_only_shares_a_word_with_the_forgotten_keeps_waiting(space: Space) -> None:
     await space.save("I like figs")
     await space.capture(user="Figs are ripe now, so I want to plant three trees")

@@ -6,7 +6,7 @@ what is forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -76,12 +76,13 @@ async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[i
             await require_row(tx, space, memory_id, audience)
         rows, purged, cards = await _all_of_it(tx, space, ids)
         gone = list(rows.values())
-        texts = [text for row in gone for text in await _texts(tx, row)]
+        texts = dict.fromkeys([text for row in gone for text in await _texts(tx, row)])
         await keep_trace_of(tx, space, gone, made_of=MEMORY)
         await bring_back(tx, space, list(rows))
         baseless = await take_out_of(tx, cards, list(rows))
         await erase(tx, gone, [stored_postings(row) for row in gone], purged)
-        await _erase_quotes(tx, texts, {audience, *(row.memory.audience for row in gone)})
+        for text in texts:
+            await _erase_quotes(tx, text, {audience, *(row.memory.audience for row in gone)})
         seen = {each for each, row in rows.items() if row.memory.audience in {None, audience}}
         return Receipt(tuple(sorted(seen.union(baseless))))
 
@@ -124,15 +125,15 @@ async def _texts(tx: SpaceTransaction, row: MemoryRow) -> list[str]:
 # --- quotations -------------------------------------------------------------------------------------------------------
 
 
-async def _erase_quotes(tx: SpaceTransaction, texts: Sequence[str], audiences: Collection[str | None]) -> None:
-    """Takes what quotes erased texts out of what waits or was given up: their words that no memory holds any more.
+async def _erase_quotes(tx: SpaceTransaction, text: str, audiences: Collection[str | None]) -> None:
+    """Takes what quotes an erased text out of what waits or was given up: its words that no memory holds any more.
 
     Of these audiences alone: what somebody else said in the same words is theirs.
     """
-    spelled = _spelled(texts)
+    spelled = _spelled(text)
     known = await known_terms(tx, sorted({term for found in spelled.values() for term in found}))
     own = {word: found for word, found in spelled.items() if not known.intersection(found)}
-    quotes = _quoting(texts, {term for found in own.values() for term in found})
+    quotes = _quoting(text, {term for found in own.values() for term in found})
     mentions = [fold(word) for word in own]
     for row in await holding(tx, sorted(own, key=lambda word: (-len(word), word))[:LOOKED_FOR], audiences):
         error = row.error
@@ -141,16 +142,18 @@ async def _erase_quotes(tx: SpaceTransaction, texts: Sequence[str], audiences: C
         await rewrite(tx, row, _left_of(row.table, row.kind, row.payload, quotes, mentions), error)
 
 
-def _spelled(texts: Iterable[str]) -> dict[str, list[str]]:
-    """The words of texts as they are written, each with its terms; of scripts without spaces pieces of words."""
+def _spelled(text: str) -> dict[str, list[str]]:
+    """What a text says word by word, each with its terms; of scripts without spaces pieces of words."""
     words: dict[str, list[str]] = {}
-    for text in texts:
-        for run in _RUN.finditer(text):
-            pieces = _pieces(run)
-            for piece in pieces:
-                if piece not in words and len(words) < MOST_WORDS and (found := terms(piece)):
-                    # A single sign of a piece stands in too much else to tell anything.
-                    words[piece] = found if len(pieces) == 1 else found[:1]
+    telling = set(terms(text))
+    for run in _RUN.finditer(text):
+        pieces = _pieces(run)
+        for piece in pieces:
+            # By itself "the" is a term, too; no memory holds it, and it would count as this one's own.
+            found = [term for term in terms(piece) if term in telling]
+            if found and piece not in words and len(words) < MOST_WORDS:
+                # A single sign of a piece stands in too much else to tell anything.
+                words[piece] = found if len(pieces) == 1 else found[:1]
     return words
 
 
@@ -164,14 +167,13 @@ def _overlapping(units: Sequence[str], size: int) -> list[str]:
     return ["".join(units[at : at + size]) for at in range(max(1, len(units) - size + 1))]
 
 
-def _quoting(texts: Sequence[str], own: set[str]) -> Callable[[str], bool]:
-    """Whether a text holds one of these, or quotes them by the words that only they held."""
-    whole = {" ".join(fold(text).split()) for text in texts}
-    long = [one for one in whole if len(one) >= LONG_CHARS]
+def _quoting(text: str, own: set[str]) -> Callable[[str], bool]:
+    """Whether another text holds this one, or quotes it by the words that only it held."""
+    whole = " ".join(fold(text).split())
 
-    def quotes(text: str) -> bool:
-        said = " ".join(fold(text).split())
-        return said in whole or any(one in said for one in long) or quoted(own, set(terms(text)))
+    def quotes(other: str) -> bool:
+        said = " ".join(fold(other).split())
+        return said == whole or (len(whole) >= LONG_CHARS and whole in said) or quoted(own, set(terms(other)))
 
     return quotes
 

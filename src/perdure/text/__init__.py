@@ -25,16 +25,7 @@ from perdure.text.relative_dates import relative_date_terms
 from perdure.text.requests import is_request
 from perdure.text.secrets import Masked, mask, masked_fields, masked_json
 from perdure.text.smalltalk import is_elliptic, says_something
-from perdure.text.words import (
-    MAX_QUERY_TERMS,
-    MAX_TERM_CHARS,
-    NO_SPACES,
-    Analysis,
-    analyse,
-    forms,
-    query_terms,
-    terms,
-)
+from perdure.text.words import MAX_QUERY_TERMS, MAX_TERM_CHARS, NO_SPACES, Analysis, analyse, forms, query_terms, terms
 
 __all__ = [
     "ASSISTANT",
