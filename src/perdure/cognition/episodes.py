@@ -9,14 +9,13 @@ from functools import partial
 from typing import Final
 
 from perdure.cognition.conclusion import Conclusion, Thinking, Written, evidence_of, prepared, store
-from perdure.cognition.neighbours import pairs_above
+from perdure.cognition.neighbours import clusters_of
 from perdure.cognition.showing import numbered, shown
 from perdure.embedding import Calibration, Matrix
 from perdure.ingest import Draft, masked_labels
 from perdure.llm import render
 from perdure.llm.conclusions import EpisodeSummary
 from perdure.resources import calibration_of
-from perdure.rules.clustering import average_link
 from perdure.store.changes import relate, supersede
 from perdure.store.cognition import Layer, read_marks
 from perdure.store.database import SpaceTransaction
@@ -48,8 +47,7 @@ async def episodes(thinking: Thinking) -> AsyncIterator[Conclusion]:
     if calibration is None:
         return
     for audience, vectors in (await thinking.read(lambda tx: _happened(tx, thinking))).items():
-        pairs = pairs_above(vectors, calibration.cluster_similarity)
-        clusters = average_link(pairs, at_least=calibration.cluster_similarity, unrelated=calibration.unrelated_mean)
+        clusters = clusters_of(vectors, at_least=calibration.cluster_similarity, unrelated=calibration.unrelated_mean)
         for cluster in clusters:
             members = await thinking.read(partial(_to_tell, cluster, audience, thinking))
             if members:
