@@ -6,10 +6,12 @@ there are too many pairs for that: the same is worked out with a matrix.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from perdure.embedding import Matrix
 from perdure.rules.clustering import average_link
@@ -21,8 +23,18 @@ MOST_NEIGHBOURS: Final = 64
 MOST_AT_ONCE: Final = 4096
 """Memories of one crowd that are grouped together: a matrix of 64 MB. More are taken in stretches of the day."""
 
-Pairs = list[tuple[int, int, float]]
 Clusters = list[tuple[int, ...]]
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Rows of memories that are near each other, `low` < `high`, each pair once; and which rows stand in a crowd."""
+
+    low: Rows
+    high: Rows
+    similarity: npt.NDArray[np.float32]
+    crowded: Rows
 
 
 def clusters_of(vectors: Mapping[int, Matrix], *, at_least: float, unrelated: float) -> Clusters:
@@ -32,68 +44,63 @@ def clusters_of(vectors: Mapping[int, Matrix], *, at_least: float, unrelated: fl
         vectors: unit vectors of one length, by id.
         at_least, unrelated: cosines, as for `rules.clustering.average_link`.
     """
-    pairs, crowded = pairs_above(vectors, at_least)
-    if not crowded:
-        return average_link(pairs, at_least=at_least, unrelated=unrelated)
-    found: Clusters = []
-    crowd: set[int] = set()
-    for component in _components(pairs):
-        if not crowded.isdisjoint(component):
-            crowd.update(component)
-            for start in range(0, len(component), MOST_AT_ONCE):
-                found += _of_crowd(component[start : start + MOST_AT_ONCE], vectors, at_least)
-    others = [pair for pair in pairs if pair[0] not in crowd]
-    return sorted([*found, *average_link(others, at_least=at_least, unrelated=unrelated)])
-
-
-def pairs_above(vectors: Mapping[int, Matrix], at_least: float) -> tuple[Pairs, set[int]]:
-    """(id, id, cosine) of pairs that are `at_least` so similar, each once; and the ids of those in a crowd.
-
-    Of the pairs of one in a crowd only those with its nearest neighbours are named.
-    """
     ids = sorted(vectors)
     if not ids:
-        return [], set()
+        return []
     matrix = np.stack([vectors[each] for each in ids]).astype(np.float32)
-    found: dict[tuple[int, int], float] = {}
-    crowded: set[int] = set()
-    for start in range(0, len(ids), BLOCK):
+    pairs = _pairs_above(matrix, at_least)
+    component = _components(len(ids), pairs)
+    crowds = np.unique(component[pairs.crowded])
+    found: Clusters = []
+    for crowd in crowds:
+        (rows,) = np.nonzero(component == crowd)
+        for start in range(0, len(rows), MOST_AT_ONCE):
+            stretch = rows[start : start + MOST_AT_ONCE]
+            found += _of_crowd([ids[row] for row in stretch], matrix[stretch], at_least)
+    others = ~np.isin(component[pairs.low], crowds)
+    named = zip(pairs.low[others], pairs.high[others], pairs.similarity[others], strict=True)
+    left = [(ids[low], ids[high], float(similarity)) for low, high, similarity in named]
+    return sorted([*found, *average_link(left, at_least=at_least, unrelated=unrelated)])
+
+
+def _pairs_above(matrix: Matrix, at_least: float) -> _Pairs:
+    """The pairs that are `at_least` so similar; of those of a row in a crowd the nearest."""
+    ones: list[Rows] = []
+    others: list[Rows] = []
+    similarities: list[npt.NDArray[np.float32]] = []
+    crowded: list[int] = []
+    for start in range(0, len(matrix), BLOCK):
         similar = matrix[start : start + BLOCK] @ matrix.T
-        for offset, row in enumerate(similar):
-            here = start + offset
+        for here, row in enumerate(similar, start):
             row[here] = -1.0
             (near,) = np.nonzero(row >= at_least)
             if len(near) > MOST_NEIGHBOURS:
-                crowded.add(ids[here])
+                crowded.append(here)
                 # By similarity, and then by id: so that nothing hangs on the order of rows.
                 near = near[np.lexsort((near, -row[near]))][:MOST_NEIGHBOURS]
-            for there in near.tolist():
-                found[min(here, there), max(here, there)] = float(row[there])
-    return [(ids[one], ids[other], similarity) for (one, other), similarity in sorted(found.items())], crowded
+            ones.append(np.full(len(near), here))
+            others.append(near)
+            similarities.append(row[near])
+    one, other = np.concatenate(ones), np.concatenate(others)
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    _, first = np.unique(low * len(matrix) + high, return_index=True)
+    return _Pairs(low[first], high[first], np.concatenate(similarities)[first], np.array(crowded, dtype=np.intp))
 
 
-def _components(pairs: Iterable[tuple[int, int, float]]) -> list[list[int]]:
-    """Ids that pairs link with each other, however far; each in ascending order."""
-    parent: dict[int, int] = {}
-
-    def root(one: int) -> int:
-        while (above := parent.setdefault(one, one)) != one:
-            parent[one] = parent[above]
-            one = above
-        return one
-
-    for one, other, _ in pairs:
-        low, high = sorted((root(one), root(other)))
-        parent[high] = low
-    found: dict[int, list[int]] = {}
-    for one in sorted(parent):
-        found.setdefault(root(one), []).append(one)
-    return list(found.values())
+def _components(number: int, pairs: _Pairs) -> Rows:
+    """For each row the lowest one that pairs link it with, however far."""
+    lowest = np.arange(number)
+    while True:
+        before = lowest.copy()
+        np.minimum.at(lowest, pairs.high, lowest[pairs.low])
+        np.minimum.at(lowest, pairs.low, lowest[pairs.high])
+        lowest = lowest[lowest]
+        if (lowest == before).all():
+            return lowest
 
 
-def _of_crowd(ids: Sequence[int], vectors: Mapping[int, Matrix], at_least: float) -> Clusters:
+def _of_crowd(ids: Sequence[int], matrix: Matrix, at_least: float) -> Clusters:
     """What `average_link` makes of all pairs of these: the two groups most alike are joined, as long as they may."""
-    matrix = np.stack([vectors[each] for each in ids]).astype(np.float32)
     similar = matrix @ matrix.T
     np.fill_diagonal(similar, -2.0)
     groups: dict[int, list[int]] = {row: [each] for row, each in enumerate(ids)}
