@@ -86,6 +86,12 @@ SET_RELATED: Final = """
     UPDATE memories SET related_ids = %(related_ids)s WHERE space_id = %(space_id)s AND id = %(id)s
 """
 
+ADD_RELATED: Final = """
+    UPDATE memories
+    SET related_ids = ARRAY(SELECT DISTINCT e FROM unnest(related_ids || %(others)s::bigint[]) AS e ORDER BY e)
+    WHERE space_id = %(space_id)s AND id = ANY(%(ids)s)
+"""
+
 SUPERSEDE: Final = """
     UPDATE memory_state SET superseded_by = %(new_id)s, superseded_at = %(at)s
     WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s) AND superseded_at IS NULL
@@ -386,10 +392,13 @@ async def relate(tx: SpaceTransaction, made: Sequence[int], of: Sequence[int]) -
     """
     rows = await read_rows(tx, "", [*made, *of])
     for ids, others in ((made, of), (of, made)):
+        by_audience: dict[str | None, list[MemoryRow]] = {}
         for row in (rows[each] for each in ids if each in rows):
-            seen = {other for other in others if other in rows and sees(row, rows[other])}
-            related = sorted({*row.memory.related_ids, *seen})
-            await tx.execute(SET_RELATED, {"id": row.memory.id, "related_ids": related})
+            by_audience.setdefault(row.memory.audience, []).append(row)
+        for alike in by_audience.values():
+            seen = [other for other in others if other in rows and sees(alike[0], rows[other])]
+            if seen:
+                await tx.execute(ADD_RELATED, {"ids": [row.memory.id for row in alike], "others": seen})
 
 
 def sees(one: MemoryRow, other: MemoryRow) -> bool:
