@@ -224,3 +224,18 @@ async def test_a_thinker_that_is_spent_still_answers_who_asks(
         chat.answer("consult_deep_thinker", "SEARCH: more")
         with pytest.raises(ModelFailed):
             await space.consult("Should Ada sell the boat?")
+
+
+async def test_time_never_changes_the_card_nor_takes_away_what_it_rests_on(
+    judged: Space, chat: ChatServer, noon: SkippingClock
+) -> None:
+    chat.answer("consolidation", cities)
+    await save(judged, "Ada lives in Boston.", salience=9)
+    await save(judged, "It rained.", salience=2)
+    await judged.think()
+    for _ in range(4):
+        noon.advance(timedelta(days=100))
+        await judged.upkeep()
+    (identity,) = await of_type(judged, "identity")
+    assert (identity.salience, identity.summary) == (10, "location: Boston")
+    assert {memory.summary for memory in await judged.list()} == {"Ada lives in Boston.", "location: Boston"}
