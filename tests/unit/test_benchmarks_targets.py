@@ -71,3 +71,19 @@ def test_a_percentile_is_one_of_the_values() -> None:
     values = [float(n) for n in range(1, 101)]
     assert [percentile(values, share) for share in (0.0, 0.5, 0.95, 0.99, 1.0)] == [1, 50, 95, 99, 100]
     assert percentile([7.0], 0.5) == 7
+
+
+@pytest.mark.parametrize(("slowest", "p95", "met"), [(200.0, 20.0, [True, True]), (201.0, 20.1, [False, False])])
+def test_upkeep_is_judged_by_its_slowest_statement_and_by_what_recall_takes(
+    slowest: float, p95: float, met: list[bool]
+) -> None:
+    tick = {"spaces": 2, "memories": 2000, "seconds": 9.0, "python_cpu_s": 1.0, "server_cpu_s": 1.0, "statements": 99}
+    tick |= {"statement_ms": {"p99": 9.0}, "slowest_ms": slowest}
+    tick["recall_ms"] = {"alone": {"p95": 10.0}, "meanwhile": {"p95": p95}, "recalls": 50}
+    assert [target.met for target in targets({"upkeep": tick})] == met
+
+
+def test_a_cognitive_run_has_ten_seconds() -> None:
+    run = {"memories": 10_000, "python_cpu_s": 1.0, "server_cpu_s": 1.0, "asked": {"episode": 3}}
+    assert [target.met for target in targets({"cognition": {**run, "seconds": 10.0}})] == [True]
+    assert [target.met for target in targets({"cognition": {**run, "seconds": 10.1}})] == [False]
