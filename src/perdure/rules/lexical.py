@@ -115,8 +115,8 @@ def reachable(idfs: Mapping[str, float], parameters: Bm25 = DEFAULT) -> float:
 def attainable(found: float, idfs: Mapping[str, float], parameters: Bm25 = DEFAULT) -> float:
     """`found` as a share of the most that a memory could be expected to reach for these query terms.
 
-    It is 0 or more, and above 1 only for a memory that has more of a long query than was to be expected. It makes scores
-    of different queries comparable, which a fixed weight in the ranking formula needs.
+    It is 0 or more, and above 1 only for a memory that has more of a long query than was to be expected. It makes
+    scores of different queries comparable, which a fixed weight in the ranking formula needs.
     """
     most = reachable(idfs, parameters) * (parameters.k1 + 1)
     return max(0.0, found / most) if most > 0 else 0.0
