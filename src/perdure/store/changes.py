@@ -87,9 +87,13 @@ SET_RELATED: Final = """
 """
 
 ADD_RELATED: Final = """
-    UPDATE memories
-    SET related_ids = ARRAY(SELECT DISTINCT e FROM unnest(related_ids || %(others)s::bigint[]) AS e ORDER BY e)
-    WHERE space_id = %(space_id)s AND id = ANY(%(ids)s)
+    WITH named AS MATERIALIZED (
+        SELECT m.id, ARRAY(
+            SELECT e FROM unnest(m.related_ids) AS e UNION SELECT e FROM unnest(%(others)s::bigint[]) AS e ORDER BY 1
+        ) AS related_ids
+        FROM memories m WHERE m.space_id = %(space_id)s AND m.id = ANY(%(ids)s)
+    )
+    UPDATE memories m SET related_ids = n.related_ids FROM named n WHERE m.space_id = %(space_id)s AND m.id = n.id
 """
 
 SUPERSEDE: Final = """
