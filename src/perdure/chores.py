@@ -8,7 +8,8 @@ import random
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from perdure.calibrating import freshen
 from perdure.cognition import think
@@ -95,10 +96,10 @@ class Chores:
             return 0
 
         async def conclude(space: SpaceRow) -> int:
-            how: Any = {"until": until, "stopping": self.stopping}
-            report = await think(self.resources, space, self.holder, **how)
+            run = partial(think, self.resources, space, self.holder, until=until, stopping=self.stopping)
+            report = await run()
             if report.trigger is None and starting:
-                report = await think(self.resources, space, self.holder, trigger="start", **how)
+                report = await run(trigger="start")
             if report.outage:
                 log.warning("space %d is not thought about: %s", space.id, report.outage)
             return sum(report.conclusions.values())

@@ -194,7 +194,7 @@ class Settings(BaseSettings):
     idle_drain_s: float = Field(default=30.0, ge=0, le=86400)
     """A space that has been quiet this long is drained without waiting for the heartbeat."""
     lease_s: float = Field(default=120.0, gt=0, le=3600)
-    """How long a worker may hold a queued exchange before another may take it."""
+    """How long a worker may hold a queued exchange, or a space's upkeep or cognition, before another may take it."""
     wait_for_model_s: float = Field(default=3600.0, ge=0, le=7 * 86400)
     """How long what was taken in while a model was configured is left to a process that has one, before a process
     without one keeps it word for word."""

@@ -40,23 +40,6 @@ class Trust(StrEnum):
     DERIVED = "derived"
 
 
-SOURCES: frozenset[str] = frozenset(
-    {
-        "conversation",
-        "email",
-        "calendar",
-        "user",
-        "conversation_archive",
-        "consolidation",
-        "episode_synthesis",
-        "reflection",
-        "transition",
-        "bootstrap",
-    }
-)
-"""Where a memory came from; besides these, `import:<name>`."""
-
-
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What a memory rests on: a message, a mail, an event. `excerpt` is at most 500 characters.

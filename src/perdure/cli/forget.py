@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 20
 """Memories shown before the question whether to erase them; all are counted."""
-BATCH: Final = 500
-"""Memories erased in one transaction."""
+PAGE: Final = 500
+"""Memories listed at a time."""
+ERASED: Final = 50
+"""Memories erased in one transaction: it holds the space's lock, and looks for what quotes each of them."""
 
 
 @click.command(short_help="Erase memories for good.")
@@ -79,7 +81,7 @@ def forget(
 
 async def _all_of(space: Space, source: str | None) -> list[StoredMemory]:
     found: list[StoredMemory] = []
-    while page := await space.list(limit=BATCH, before=found[-1] if found else None, superseded=True, source=source):
+    while page := await space.list(limit=PAGE, before=found[-1] if found else None, superseded=True, source=source):
         found += page
     return found
 
@@ -87,7 +89,7 @@ async def _all_of(space: Space, source: str | None) -> list[StoredMemory]:
 async def _erase_all(space: Space, source: str | None) -> list[int]:
     erased: list[int] = []
     # Siblings of a page go with it, so what is left is listed anew each time.
-    while page := await space.list(limit=BATCH, superseded=True, source=source):
+    while page := await space.list(limit=ERASED, superseded=True, source=source):
         erased += (await space.forget(*[each.id for each in page])).ids
     return erased
 

@@ -65,11 +65,11 @@ class Baselines:
         return list(dict.fromkeys(self._roots[place] for place, _ in ordered))
 
 
-def fused(rankings: Sequence[Sequence[int]], k: int = RRF_K) -> list[int]:
-    """Reciprocal-rank fusion: by the sum of 1 / (k + place) over the rankings that hold an id."""
+def fused(rankings: Sequence[Sequence[int]]) -> list[int]:
+    """Reciprocal-rank fusion: by the sum of 1 / (RRF_K + place) over the rankings that hold an id."""
     scores: dict[int, float] = {}
     for ranking in rankings:
         for place, found in enumerate(ranking, start=1):
-            scores[found] = scores.get(found, 0.0) + 1 / (k + place)
+            scores[found] = scores.get(found, 0.0) + 1 / (RRF_K + place)
     order: Callable[[int], tuple[float, int]] = lambda found: (-scores[found], found)  # noqa: E731
     return sorted(scores, key=order)

@@ -53,14 +53,14 @@ def wait_s(breaker: Breaker, now: float) -> float:
     return max(0.0, breaker.rests_until - now, (breaker.probe_until or now) - now)
 
 
-def admit(breaker: Breaker, now: float, probe_s: float = PROBE_S) -> tuple[Breaker, Permit | None]:
+def admit(breaker: Breaker, now: float) -> tuple[Breaker, Permit | None]:
     """The breaker after a caller asked to pass, and the permit, or None while it rests or a probe is out."""
     if breaker.rests_until is None:
         return breaker, Permit(breaker.opened)
     if wait_s(breaker, now) > 0:
         return breaker, None
     number = breaker.probes + 1
-    return replace(breaker, probes=number, probe_until=now + probe_s), Permit(breaker.opened, number)
+    return replace(breaker, probes=number, probe_until=now + PROBE_S), Permit(breaker.opened, number)
 
 
 def succeeded(breaker: Breaker) -> Breaker:

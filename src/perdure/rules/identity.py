@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 SINGLE: Final = ("name", "pronouns", "location", "occupation")
 """Fields that hold one value, in the order of the card."""
@@ -21,7 +21,6 @@ Weight = tuple[int, datetime]
 """What a memory weighs against another: how far it is trusted, and of equal ones when it was observed."""
 
 Field = Literal["name", "pronouns", "location", "occupation", "important_people", "recurring_topics"]
-FIELDS: Final[tuple[str, ...]] = get_args(Field)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+Reason = Literal["superseded", "faded"]
+"""Why a memory is pruned: superseded for its grace, or faded and never used."""
+
 FADED: Final = 1.0
 """Salience at or below which a memory has faded: the floor of decay (mission: 1)."""
 STALE_DAYS: Final = 90.0
@@ -31,7 +34,7 @@ class Standing:
 
 def why_pruned(
     memory: Standing, *, stale_days: float = STALE_DAYS, grace_days: float = SUPERSEDED_GRACE_DAYS
-) -> Literal["superseded", "faded"] | None:
+) -> Reason | None:
     """Why this memory goes; None for one that stays.
 
     It goes when it was superseded for the grace, whatever its salience; or when it has faded, is stale, and was

@@ -20,7 +20,6 @@ SPACE: Final = "ada"
 SAMPLED_EVERY: Final = 7
 """Days between two looks at all memories."""
 PAGE: Final = 1000
-MADE: Final = frozenset({MemoryType.EPISODE, MemoryType.REFLECTION, MemoryType.TRANSITION})
 
 
 @dataclass(frozen=True, slots=True)

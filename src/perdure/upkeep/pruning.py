@@ -11,12 +11,12 @@ from typing import Final
 from perdure.errors import DatabaseUnavailable, without_words
 from perdure.ingest import stored_postings
 from perdure.resources import Resources
-from perdure.rules.pruning import why_pruned
+from perdure.rules.pruning import Reason, why_pruned
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import read_rows
 from perdure.store.pruning import StandingRow, candidates, purge, standings
 from perdure.store.spaces import SpaceRow, lock_space
-from perdure.upkeep.report import PrunedMemory, Reason, Tally
+from perdure.upkeep.report import PrunedMemory, Tally
 
 TEXTS: Final = 25
 """Texts pruned in one transaction, which locks the space meanwhile."""

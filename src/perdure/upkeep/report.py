@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
+
+from perdure.rules.pruning import Reason
 
 MOST_LISTED: Final = 1000
 """Pruned memories that a report names; of more it tells the number."""
-
-Reason = Literal["superseded", "faded"]
 
 
 @dataclass(frozen=True, slots=True)
