@@ -42,6 +42,8 @@ async def refresh(resources: Resources, space: SpaceRow) -> bool:
 
     looked, sampled = await resources.database.in_space(space.id, read)
     if len(sampled) <= QUERIES:
+        if _due(looked):
+            resources.measured[space.id] = replace(looked, tried=True)
         return False
     found = Measured(looked.memories, await _measured(resources, sampled))
 

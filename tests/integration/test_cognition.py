@@ -414,3 +414,11 @@ async def test_nobody_writes_the_card_but_consolidation(judged: Space, chat: Cha
     (identity,) = await of_type(judged, "identity")
     with pytest.raises(Conflict):
         await judged.update(identity.id, text="name: Mallory")
+
+
+async def test_without_a_thinker_a_run_says_what_is_missing(space: Space) -> None:
+    await save(space, "Ada lives in Boston.", salience=9)
+    report = await space.think()
+    assert not report.finished
+    assert report.outage is not None
+    assert "PERDURE_THINKER_URL" in report.outage

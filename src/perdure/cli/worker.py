@@ -59,7 +59,7 @@ def _status(call: Call) -> int:
 
     def show(screen: Screen) -> None:
         if not status.workers:
-            screen.line("No worker has been seen for a day. `perdure worker` runs one.")
+            screen.line("No worker is running. `perdure worker` runs one; a program with an open Memory is one, too.")
         else:
             rows = (
                 (

@@ -49,6 +49,8 @@ OF_TRIGGER: Final[Mapping[Trigger, tuple[Layer, ...]]] = MappingProxyType(
     }
 )
 
+NO_THINKER: Final = "no thinker is configured: set PERDURE_THINKER_URL (docs/models.md)"
+
 log = logging.getLogger("perdure.cognition")
 
 
@@ -112,7 +114,7 @@ async def think(
     wanted = OF_TRIGGER[trigger] if only is None else (only,)
     layers = [layer for layer in wanted if resources.models.can(LAYERS[layer][0])]
     if not layers:
-        return CognitionReport()
+        return CognitionReport(trigger, outage=NO_THINKER, finished=False)
     if begun.spent is not None:
         return CognitionReport(trigger, outage=begun.spent, finished=False)
 
