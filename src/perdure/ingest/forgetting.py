@@ -19,6 +19,7 @@ from perdure.ingest.revisions import REVISED
 from perdure.ingest.saving import MEMORY, require_row
 from perdure.ingest.triage import RETRIAGED
 from perdure.resources import Resources
+from perdure.rules.audience import may_see
 from perdure.rules.quoting import quotes as quoted
 from perdure.rules.verdicts import DUPLICATE
 from perdure.store.database import SpaceTransaction
@@ -83,7 +84,7 @@ async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[i
         await erase(tx, gone, [stored_postings(row) for row in gone], purged)
         for text in texts:
             await _erase_quotes(tx, text, {audience, *(row.memory.audience for row in gone)})
-        seen = {each for each, row in rows.items() if row.memory.audience in {None, audience}}
+        seen = {each for each, row in rows.items() if may_see(audience, row.memory.audience)}
         return Receipt(tuple(sorted(seen.union(baseless))))
 
     return await resources.database.in_space(space.id, write, writer=True)

@@ -15,6 +15,7 @@ from perdure.ingest.outcomes import outcome_to_data
 from perdure.ingest.words import own_words
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
+from perdure.rules.audience import may_see
 from perdure.store.changes import change, change_text, pin
 from perdure.store.database import SpaceTransaction, Transaction
 from perdure.store.history import write_history
@@ -170,7 +171,7 @@ async def pin_memory(
 async def require_row(tx: SpaceTransaction, space: SpaceRow, memory_id: int, audience: str | None) -> MemoryRow:
     """The row of this id, if this audience may see it."""
     row = (await read_rows(tx, space.name, [memory_id])).get(memory_id)
-    if row is None or row.memory.audience not in {None, audience}:
+    if row is None or not may_see(audience, row.memory.audience):
         raise NotFound(f"Space {space.name!r} has no memory {memory_id}.", hint="`perdure list` shows the ids.")
     return row
 

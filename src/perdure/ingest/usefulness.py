@@ -15,6 +15,7 @@ from perdure.ingest.work import Ready, together
 from perdure.llm import Ledger, render
 from perdure.llm.schemas import Usefulness
 from perdure.resources import Resources
+from perdure.rules.audience import may_see
 from perdure.rules.usefulness import cited, draws_on, is_common
 from perdure.store.database import SpaceTransaction
 from perdure.store.feedback import track
@@ -117,7 +118,7 @@ async def _learn(
 async def _recalled(tx: SpaceTransaction, space: SpaceRow, work: QueuedWork) -> list[StoredMemory]:
     """Those of the memories in the prompt that are there, live, and this audience's."""
     memories = [row.memory for row in (await read_rows(tx, space.name, work.payload["recalled_ids"])).values()]
-    return [each for each in memories if each.superseded_at is None and each.audience in {None, work.audience}]
+    return [each for each in memories if each.superseded_at is None and may_see(work.audience, each.audience)]
 
 
 async def _common(tx: SpaceTransaction, words: Set[str]) -> set[str]:

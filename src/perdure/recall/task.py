@@ -11,6 +11,7 @@ from perdure.errors import PerdureError, without_words
 from perdure.recall.deadline import within
 from perdure.recall.prefetch import Turn, look_up
 from perdure.resources import Resources
+from perdure.rules.audience import may_see
 from perdure.store.crossing import spaces_with_tasks
 from perdure.store.database import SpaceTransaction, Transaction
 from perdure.store.feedback import track
@@ -107,7 +108,7 @@ async def task_recall(resources: Resources, space: SpaceRow, audience: str | Non
         return TaskRecall(
             task=task.task,
             memories=tuple(
-                memory for memory in memories if memory.superseded_at is None and memory.audience in {None, audience}
+                memory for memory in memories if memory.superseded_at is None and may_see(audience, memory.audience)
             ),
             set_at=task.set_at,
             recalled_at=task.recalled_at,

@@ -15,6 +15,7 @@ from perdure.recall.prefetch import Turn, prefetch
 from perdure.recall.retrieval import Question, configured_profile, family_as_measured, hit_of, question
 from perdure.recall.search import Sought, search
 from perdure.resources import Resources
+from perdure.rules.audience import may_see
 from perdure.rules.distinct import distinct
 from perdure.rules.trajectory import trajectory
 from perdure.store.database import SpaceTransaction
@@ -176,7 +177,7 @@ async def _look(
 ) -> _Seen | None:
     rows = await read_rows(tx, space.name, [asked.memory_id])
     row = rows.get(asked.memory_id)
-    if row is None or not _may_see(row.memory, asked.turn.audience):
+    if row is None or not may_see(asked.turn.audience, row.memory.audience):
         return None
     successor = await _visible(tx, row.memory.superseded_by, asked.turn.audience)
     calibration, family = await family_as_measured(tx, resources, space)
@@ -203,11 +204,7 @@ async def _visible(tx: SpaceTransaction, memory_id: int | None, audience: str | 
     if memory_id is None:
         return None
     row = (await read_rows(tx, "", [memory_id])).get(memory_id)
-    return memory_id if row is not None and _may_see(row.memory, audience) else None
-
-
-def _may_see(memory: StoredMemory, audience: str | None) -> bool:
-    return memory.audience is None or memory.audience == audience
+    return memory_id if row is not None and may_see(audience, row.memory.audience) else None
 
 
 def _misfits(row: MemoryRow, filters: Filters) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Final
 from psycopg.types.json import Jsonb
 
 from perdure.errors import Conflict
+from perdure.rules.audience import may_see
 from perdure.rules.verdicts import TRUST_RANK
 from perdure.store.database import SpaceTransaction
 from perdure.store.decay import settling
@@ -407,7 +408,7 @@ async def relate(tx: SpaceTransaction, made: Sequence[int], of: Sequence[int]) -
 
 def sees(one: MemoryRow, other: MemoryRow) -> bool:
     """Whether everybody who may see `one` may see `other`, too: only then may it be named there."""
-    return other.memory.audience in {None, one.memory.audience}
+    return may_see(one.memory.audience, other.memory.audience)
 
 
 async def _whole_texts(tx: SpaceTransaction, rows: Sequence[MemoryRow]) -> dict[int, MemoryRow]:

@@ -11,6 +11,7 @@ from typing import Final
 from perdure.errors import DatabaseUnavailable, without_words
 from perdure.ingest import stored_postings
 from perdure.resources import Resources
+from perdure.rules.audience import may_see
 from perdure.rules.pruning import Reason, why_pruned
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import read_rows
@@ -116,6 +117,6 @@ def _count(tally: Tally, doomed: Sequence[Doomed], audience: str | None) -> None
     for text in doomed:
         for row, reason in text.chunks:
             tally.pruned[reason] += 1
-            if row.audience in {None, audience}:
+            if may_see(audience, row.audience):
                 standing = row.standing
                 tally.listed.append(PrunedMemory(row.id, row.summary, reason, standing.salience, standing.age_days))
