@@ -16,6 +16,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, Validation
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from perdure.errors import ConfigurationError, shown
+from perdure.rules.budget import budget_spent
 from perdure.rules.triggers import COGNITIVE_BUFFER_THRESHOLD, COGNITIVE_CEILING, LULL_DURATION
 from perdure.rules.worth_saving import SaveThresholds
 
@@ -201,6 +202,12 @@ class Settings(BaseSettings):
     max_attempts: int = Field(default=3, ge=1, le=20)
     """Failed attempts before an exchange moves to failed_operations (mission: 3)."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
+
+    def budget_spent(self, calls: int, tokens: int) -> str | None:
+        """Why no model may be asked in the background of a space any more today (UTC), of so many calls; or None."""
+        return budget_spent(
+            calls=calls, tokens=tokens, most_calls=self.daily_call_budget, most_tokens=self.daily_token_budget
+        )
 
     @property
     def save_thresholds(self) -> SaveThresholds:

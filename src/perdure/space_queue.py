@@ -12,7 +12,6 @@ from perdure import door, ingest
 from perdure.errors import NotFound
 from perdure.ingest import DrainReport
 from perdure.resources import Resources
-from perdure.rules.budget import budget_spent
 from perdure.store.database import SpaceTransaction
 from perdure.store.failed import count_failed, drop_failed, list_failed, read_context, requeue_failed
 from perdure.store.queue import backlog
@@ -88,12 +87,7 @@ class SpaceQueue:
                 waiting={str(queue): count for queue, count in waiting.of.items()},
                 model_calls=used.calls,
                 model_tokens=used.tokens,
-                paused=budget_spent(
-                    calls=used.calls,
-                    tokens=used.tokens,
-                    most_calls=settings.daily_call_budget,
-                    most_tokens=settings.daily_token_budget,
-                )
+                paused=settings.budget_spent(used.calls, used.tokens)
                 or await ingest.left_to_models(tx, self._resources),
             )
 

@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 from perdure.ingest import Draft, prepare
 from perdure.llm import CALL_SITES, Ledger
 from perdure.resources import Resources
-from perdure.rules.budget import budget_spent
 from perdure.rules.triggers import Trigger
 from perdure.settings import Settings
 from perdure.store.cognition import Layer, News, ThoughtState, record_run, set_marks, set_wrote
@@ -144,12 +143,7 @@ async def write_conclusion(thinking: Thinking, conclusion: Conclusion) -> Writte
 async def spent_today(tx: SpaceTransaction, settings: Settings) -> str | None:
     """Why no model may be asked in the background of this space any more today, or None."""
     used = await used_today(tx)
-    return budget_spent(
-        calls=used.calls,
-        tokens=used.tokens,
-        most_calls=settings.daily_call_budget,
-        most_tokens=settings.daily_token_budget,
-    )
+    return settings.budget_spent(used.calls, used.tokens)
 
 
 async def record_failure(thinking: Thinking, layer: Layer, why: str) -> None:

@@ -14,7 +14,6 @@ from typing import Final
 from perdure.ingest.asking import asked_by
 from perdure.llm import Ledger
 from perdure.resources import Resources
-from perdure.rules.budget import budget_spent
 from perdure.store.claiming import claim, due
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import Queue, QueuedWork
@@ -165,12 +164,7 @@ class Lanes:
         if settings.daily_call_budget is None and settings.daily_token_budget is None:
             return None
         used = await used_today(tx)
-        return budget_spent(
-            calls=used.calls,
-            tokens=used.tokens,
-            most_calls=settings.daily_call_budget,
-            most_tokens=settings.daily_token_budget,
-        )
+        return settings.budget_spent(used.calls, used.tokens)
 
 
 class Next:
