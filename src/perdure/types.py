@@ -30,6 +30,12 @@ HIDDEN_TYPES: frozenset[MemoryType] = frozenset({MemoryType.IDENTITY, MemoryType
 """Types that only an explicit `memory_type` filter reaches."""
 
 
+CONCLUDED_TYPES: frozenset[MemoryType] = HIDDEN_TYPES | {MemoryType.EPISODE, MemoryType.TRANSITION}
+"""Types of what was concluded from other memories, and which nobody told."""
+CONCLUDED_SOURCES: frozenset[str] = frozenset({"consolidation", "episode_synthesis", "reflection", "transition"})
+"""Where conclusions come from; a merge of consolidation has the type of what it was made of."""
+
+
 class Trust(StrEnum):
     """Who vouches for a memory: user > assistant > tool > external > derived."""
 

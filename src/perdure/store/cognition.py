@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from perdure.store.database import SpaceTransaction
+from perdure.store.told import telling
 
 Layer = Literal["reflection", "episodes", "consolidation", "transition"]
 Status = Literal["done", "nothing", "failed"]
@@ -25,8 +26,7 @@ READ_NEWS: Final = """
             min(t.created_at) FILTER (WHERE t.told) AS first_at, max(t.created_at) FILTER (WHERE t.told) AS last_at
         FROM (
             SELECT m.memory_id, m.memory_type, m.created_at,
-                m.memory_type NOT IN ('identity', 'reflection', 'episode', 'transition')
-                AND w.source NOT IN ('consolidation', 'episode_synthesis', 'reflection', 'transition') AS told
+                {told} AND {told_by_somebody} AS told
             FROM memory_state m
             JOIN memories w ON w.space_id = %(space_id)s AND w.id = m.memory_id
             WHERE m.space_id = %(space_id)s AND m.memory_id > %(seen)s AND m.superseded_at IS NULL
@@ -135,7 +135,7 @@ async def read_thought_state(tx: SpaceTransaction) -> ThoughtState:
 
 async def read_news(tx: SpaceTransaction, state: ThoughtState) -> News:
     """What came in after the last run."""
-    row = await tx.fetch_one(READ_NEWS, {"seen": state.seen, "consolidated": state.consolidated})
+    row = await tx.fetch_one(telling(READ_NEWS), {"seen": state.seen, "consolidated": state.consolidated})
     assert row is not None
     return News(**row)
 

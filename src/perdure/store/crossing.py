@@ -12,6 +12,7 @@ from typing import Final
 
 from perdure.store.database import Transaction
 from perdure.store.queue import LONGEST_WAIT
+from perdure.store.told import telling
 
 FIND_DUE_SPACES: Final = """
     SELECT p.space_id, max(p.enqueued_at) AS newest
@@ -53,7 +54,7 @@ FIND_SPACES_WITH_NEWS: Final = """
       AND EXISTS (
           SELECT 1 FROM memory_state m
           WHERE m.space_id = s.id AND m.memory_id > coalesce(c.seen, 0) AND m.superseded_at IS NULL
-            AND m.memory_type NOT IN ('identity', 'reflection', 'episode'))
+            AND ({told} OR m.memory_type = 'transition'))
     ORDER BY c.last_run_at NULLS FIRST, s.id
     LIMIT %(limit)s
 """
@@ -114,7 +115,7 @@ async def find_unkept_spaces(tx: Transaction, *, before: datetime, skipped: Coll
 async def find_spaces_with_news(tx: Transaction, *, skipped: Collection[int], limit: int) -> list[int]:
     """Spaces with memories that no cognitive run has seen, and nobody thinks about; those that wait longest first."""
     params = {"skipped": sorted(skipped), "limit": limit}
-    return [row["space_id"] for row in await tx.fetch_all(FIND_SPACES_WITH_NEWS, params)]
+    return [row["space_id"] for row in await tx.fetch_all(telling(FIND_SPACES_WITH_NEWS), params)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from perdure.store.database import SpaceTransaction
+from perdure.store.told import telling
 
 # What the whole space may see, and what a person or the assistant vouches for: nobody else says who the user is.
 # Whatever it weighs, what was told of the user on purpose is read, and what took the place of what the card says.
@@ -27,7 +28,7 @@ TO_CONSOLIDATE: Final = """
     LEFT JOIN cognition_marks k
         ON k.space_id = %(space_id)s AND k.layer = 'consolidation' AND k.memory_id = m.memory_id
     WHERE m.space_id = %(space_id)s AND m.superseded_at IS NULL AND m.audience IS NULL
-      AND m.memory_type NOT IN ('identity', 'reflection', 'episode', 'transition')
+      AND {told}
       AND (m.salience >= %(least)s OR w.source = 'bootstrap' OR m.memory_id IN (SELECT h.memory_id FROM heirs h))
       AND w.trust IN ('user', 'assistant')
       AND (k.mark IS NULL OR k.mark <> md5(w.summary))
@@ -39,7 +40,7 @@ HAPPENED: Final = """
     SELECT m.memory_id, m.audience
     FROM memory_state m
     WHERE m.space_id = %(space_id)s AND m.superseded_at IS NULL
-      AND m.memory_type NOT IN ('identity', 'reflection', 'episode', 'transition')
+      AND {told}
       AND m.created_at > %(since)s AND m.source_date > %(happened_since)s AND m.source_date <= %(now)s
     ORDER BY m.memory_id
 """
@@ -59,8 +60,8 @@ TO_REFLECT: Final = """
         FROM memory_state m
         JOIN memories w ON w.space_id = %(space_id)s AND w.id = m.memory_id
         WHERE m.space_id = %(space_id)s AND m.memory_id > %(after)s AND m.superseded_at IS NULL AND m.audience IS NULL
-          AND m.memory_type NOT IN ('identity', 'reflection', 'episode', 'transition')
-          AND w.source NOT IN ('consolidation', 'episode_synthesis', 'reflection', 'transition')
+          AND {told}
+          AND {told_by_somebody}
     )
     SELECT n.memory_id, count(*) OVER () AS in_all, max(n.memory_id) OVER () AS newest
     FROM news n ORDER BY n.place, n.memory_id DESC LIMIT %(limit)s
@@ -103,14 +104,14 @@ async def to_consolidate(tx: SpaceTransaction, *, least: float, held: Sequence[i
 
     With them what was told as a start, and what took the place of one of `held`, on which card and traits rest.
     """
-    rows = await tx.fetch_all(TO_CONSOLIDATE, {"least": least, "held": list(held), "limit": limit})
+    rows = await tx.fetch_all(telling(TO_CONSOLIDATE), {"least": least, "held": list(held), "limit": limit})
     return [row["memory_id"] for row in rows]
 
 
 async def happened(tx: SpaceTransaction, *, since: datetime, happened_since: datetime) -> dict[str | None, list[int]]:
     """By audience: what came in after `since`, happened after `happened_since`, and has happened by now."""
     found: dict[str | None, list[int]] = {}
-    for row in await tx.fetch_all(HAPPENED, {"since": since, "happened_since": happened_since}):
+    for row in await tx.fetch_all(telling(HAPPENED), {"since": since, "happened_since": happened_since}):
         found.setdefault(row["audience"], []).append(row["memory_id"])
     return found
 
@@ -136,7 +137,7 @@ class ToReflect:
 
 async def to_reflect(tx: SpaceTransaction, after: int, limit: int) -> ToReflect:
     """Of what came in after the memory `after` the weightiest of each source and type in turn."""
-    rows = await tx.fetch_all(TO_REFLECT, {"after": after, "limit": limit})
+    rows = await tx.fetch_all(telling(TO_REFLECT), {"after": after, "limit": limit})
     if not rows:
         return ToReflect()
     return ToReflect(tuple(row["memory_id"] for row in rows), rows[0]["in_all"], rows[0]["newest"])
