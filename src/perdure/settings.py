@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from perdure.errors import ConfigurationError, shown
 from perdure.rules.budget import budget_spent
+from perdure.rules.calibration import EPISODE_DEDUP_THRESHOLD
 from perdure.rules.triggers import COGNITIVE_BUFFER_THRESHOLD, COGNITIVE_CEILING, LULL_DURATION
 from perdure.rules.worth_saving import SaveThresholds
 
@@ -183,7 +184,7 @@ class Settings(BaseSettings):
     )
     """After so long a single new memory is thought about, lull or not (mission: 4 h)."""
     episode_dedup_threshold: float = Field(
-        default=0.12,
+        default=EPISODE_DEDUP_THRESHOLD,
         ge=0,
         le=2,
         validation_alias=AliasChoices(f"{PREFIX}EPISODE_DEDUP_THRESHOLD", "EPISODE_DEDUP_THRESHOLD"),

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import TypeVar
 
-from perdure.ingest import Draft, prepare
+from perdure.ingest import MEMORY, Draft, begin_writing, prepare
 from perdure.llm import CALL_SITES, Ledger
 from perdure.resources import Resources
 from perdure.rules.triggers import Trigger
@@ -17,13 +17,11 @@ from perdure.store.cognition import Layer, News, ThoughtState, record_run, set_m
 from perdure.store.database import SpaceTransaction
 from perdure.store.leases import Leased, held, take
 from perdure.store.memories import MemoryRow, NewText, insert_texts, read_rows
-from perdure.store.spaces import SpaceRow, lock_space, set_family
+from perdure.store.spaces import SpaceRow, lock_space
 from perdure.store.usage import record_usage, used_today
 from perdure.types import Evidence, StoredMemory
 
 T = TypeVar("T")
-MEMORY: Final = "memory"
-"""The kind of evidence that is a memory itself."""
 
 
 class LeaseLost(Exception):
@@ -175,10 +173,7 @@ async def prepared(thinking: Thinking, draft: Draft, *, max_chunk_bytes: int | N
 
 async def store(tx: SpaceTransaction, resources: Resources, space: SpaceRow, text: NewText) -> tuple[int, ...]:
     """Adds one prepared text, which is never merged with another; returns the ids of its chunks."""
-    state = await lock_space(tx)
-    resources.require_family(space, state)
-    if state.family_id is None:
-        await set_family(tx, resources.family.id)
+    await begin_writing(tx, resources, space)
     (ids,) = await insert_texts(tx, [text], resources.family.id)
     return ids
 

@@ -16,6 +16,7 @@ from perdure.ingest import Draft, masked_labels
 from perdure.llm import render
 from perdure.llm.conclusions import EpisodeSummary
 from perdure.resources import calibration_of
+from perdure.rules.calibration import EPISODE_DEDUP_THRESHOLD
 from perdure.store.changes import relate, supersede
 from perdure.store.cognition import Layer, read_marks
 from perdure.store.database import SpaceTransaction
@@ -32,8 +33,6 @@ CAME_IN: Final = timedelta(hours=24)
 """How far back memories came in that are looked at (mission: 24 h)."""
 HAPPENED: Final = timedelta(hours=48)
 """How far back they happened: an old conversation that was imported today is no episode of today."""
-MISSION_DISTANCE: Final = 0.12
-"""The mission's distance between two episodes that tell the same; families have their equivalent of it."""
 COMPARED: Final = 200
 """Live episodes that a new one is compared with, the newest."""
 TOKENS: Final = 6000
@@ -106,7 +105,9 @@ async def _conclude(
         made_by=answer.made_by,
     )
     text = await prepared(thinking, draft)
-    nearest = calibration.episode_distance * thinking.resources.settings.episode_dedup_threshold / MISSION_DISTANCE
+    nearest = (
+        calibration.episode_distance * thinking.resources.settings.episode_dedup_threshold / EPISODE_DEDUP_THRESHOLD
+    )
 
     async def write(tx: SpaceTransaction, _: int) -> Written:
         ids = [memory.id for memory in members]

@@ -16,6 +16,7 @@ from perdure.ingest.report import DrainReport, Waiting
 from perdure.ingest.restoring import restore_memory
 from perdure.ingest.retriage import retriage
 from perdure.ingest.saving import (
+    MEMORY,
     Changes,
     masked_labels,
     masked_metadata,
@@ -26,8 +27,10 @@ from perdure.ingest.saving import (
     update_memory,
 )
 from perdure.ingest.words import own_words
+from perdure.ingest.writing import begin_writing
 
 __all__ = [
+    "MEMORY",
     "MERGED",
     "PROFILE",
     "Archive",
@@ -41,6 +44,7 @@ __all__ = [
     "ToolResult",
     "Waiting",
     "batches",
+    "begin_writing",
     "drain_pending_triage",
     "enqueue_archive",
     "enqueue_bootstrap",

@@ -50,10 +50,8 @@ async def write_news(
     return [Nothing(bygone[place]) if place in bygone else next(written) for place in range(len(told))]
 
 
-async def write_texts(
-    tx: SpaceTransaction, resources: Resources, space: SpaceRow, texts: Sequence[NewText]
-) -> list[Stored | Merged]:
-    """Stores prepared texts in order, one outcome each. Writers of a space queue up here.
+async def begin_writing(tx: SpaceTransaction, resources: Resources, space: SpaceRow) -> None:
+    """Locks a space for texts with vectors of the embedder's family; the first of them makes it the space's own.
 
     Raises:
         FamilyMismatch: the space's memories belong to another embedding model.
@@ -62,6 +60,17 @@ async def write_texts(
     resources.require_family(space, state)
     if state.family_id is None:
         await set_family(tx, resources.family.id)
+
+
+async def write_texts(
+    tx: SpaceTransaction, resources: Resources, space: SpaceRow, texts: Sequence[NewText]
+) -> list[Stored | Merged]:
+    """Stores prepared texts in order, one outcome each. Writers of a space queue up here.
+
+    Raises:
+        FamilyMismatch: the space's memories belong to another embedding model.
+    """
+    await begin_writing(tx, resources, space)
     known = await find_duplicates(tx, [text.key for text in texts])
     fresh: dict[tuple[str | None, bytes], NewText] = {}
     for text in texts:

@@ -21,6 +21,9 @@ MIN_MEMORIES = 50
 LEAST_SPREAD = 1e-3
 """Where hardly two memories differ, the spread is nothing to divide by."""
 
+EPISODE_DEDUP_THRESHOLD = 0.12
+"""Cosine distance in the mission's family within which two episodes tell the same (mission: 0.12)."""
+
 _MAD_TO_SPREAD = 1 / NormalDist().inv_cdf(0.75)
 """A normal distribution's standard deviation is 1.4826 times its median absolute deviation."""
 
