@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.rules.tokens import estimated_tokens
+from perdure.rules.tokens import estimated_tokens, sampled_tokens
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,7 @@ def test_two_texts_cost_together_no_more_than_each_by_itself(one: str, other: st
 @given(st.text(min_size=1))
 def test_no_text_costs_more_than_its_characters(text: str) -> None:
     assert estimated_tokens(text) <= len(text)
+
+
+def test_samples_count_a_token_for_every_four_characters_begun() -> None:
+    assert [sampled_tokens(characters) for characters in (0, 1, 4, 5, 1000)] == [0, 1, 1, 2, 250]

@@ -23,6 +23,8 @@ _PER_LATIN: Final = 3.5
 _PER_UNSPACED: Final = 2.0
 _PER_LETTER: Final = 2.5
 """Letters of a token: of Latin words, of the scripts without spaces that are spelled, of other alphabets."""
+_CHARS_OF_SAMPLES: Final = 4
+"""Characters of a token in the samples of recall (mission: ceil(characters / 4))."""
 
 
 def estimated_tokens(text: str) -> int:
@@ -35,6 +37,15 @@ def estimated_tokens(text: str) -> int:
     tokens = sum([_cost(run) for run in runs]) + sum([ceil(len(run) / _PER_LETTER) for run in others])
     rest = len(text) - sum(map(len, runs)) - sum(map(len, others)) - sum(map(len, _SPACE.findall(text)))
     return tokens + rest + text.count("\n")
+
+
+def sampled_tokens(characters: int) -> int:
+    """Tokens of so many characters as the samples of recall count them: coarse, but the same on every machine.
+
+    >>> sampled_tokens(0), sampled_tokens(1), sampled_tokens(8)
+    (0, 1, 2)
+    """
+    return ceil(characters / _CHARS_OF_SAMPLES)
 
 
 def _cost(run: str) -> int:
