@@ -12,8 +12,8 @@ SPACE = "space_id"
 GLOBAL_TABLES = frozenset({"spaces", "families", "workers", "perdure_migrations"})
 """Small tables that belong to no space: reference tables on a cluster, outside row-level security."""
 
-QUEUE_SLOT = "slot_queue"
-"""What the slot `{queue}` is filled with: it stands for any of the queues, which are tables of a space."""
+SLOTS = frozenset({"slot_queue", "slot_facts", "slot_fact_vectors"})
+"""What `{queue}`, `{facts}` and `{fact_vectors}` are filled with: each stands for tables of a space of one shape."""
 
 CROSS_SPACE_MODULE = "src/perdure/store/crossing.py"
 """The one file whose statements may look across spaces (to find out where work is due)."""
@@ -49,7 +49,7 @@ class Schema:
         return schema
 
     def space_owned(self, name: str) -> bool:
-        return name == QUEUE_SLOT or (name in self.tables and self.tables[name].space_owned)
+        return name in SLOTS or (name in self.tables and self.tables[name].space_owned)
 
     def column_type(self, name: str) -> str | None:
         """The type of a column if every table that has a column of that name agrees on it."""

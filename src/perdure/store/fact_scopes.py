@@ -1,0 +1,52 @@
+"""One row per scope of facts: what its writers queue up on, and what tells rendered text from stale text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from perdure.fact_types import FactScope
+from perdure.store.database import SpaceTransaction
+
+LOCK_SCOPE: Final = """
+    SELECT revision FROM fact_scopes
+    WHERE space_id = %(space_id)s AND kind = %(kind)s AND owner = %(owner)s AND persona_lineage_id = %(lineage)s
+    FOR UPDATE
+"""
+
+MAKE_SCOPE: Final = """
+    INSERT INTO fact_scopes (space_id, kind, owner, persona_lineage_id, revision)
+    VALUES (%(space_id)s, %(kind)s, %(owner)s, %(lineage)s, %(revision)s)
+    ON CONFLICT (space_id, kind, owner, persona_lineage_id) DO NOTHING
+"""
+
+TOUCH_SCOPE: Final = """
+    UPDATE fact_scopes SET revision = revision + 1
+    WHERE space_id = %(space_id)s AND kind = %(kind)s AND owner = %(owner)s AND persona_lineage_id = %(lineage)s
+"""
+
+
+async def lock_scope(tx: SpaceTransaction, scope: FactScope, *, make: bool = False) -> bool:
+    """Locks a scope until the transaction ends; whoever changes one of its facts calls this first.
+
+    Returns:
+        Whether there is such a scope: it is made with its first fact (`make`).
+    """
+    params = scope_params(scope)
+    if await tx.fetch_one(LOCK_SCOPE, params):
+        return True
+    if not make:
+        return False
+    # A scope that was erased and comes again must not have a revision that text was rendered for before.
+    await tx.execute(MAKE_SCOPE, {**params, "revision": int(tx.now.timestamp() * 1e6)})
+    return await tx.fetch_one(LOCK_SCOPE, params) is not None
+
+
+async def touch(tx: SpaceTransaction, scope: FactScope) -> None:
+    """Says that what the scope holds has changed: whatever was rendered of it is stale once this is committed."""
+    await tx.execute(TOUCH_SCOPE, scope_params(scope))
+
+
+def scope_params(scope: FactScope) -> Mapping[str, object]:
+    """What a statement needs to know of a scope: kind, owner, lineage."""
+    return {"kind": scope.kind.value, "owner": scope.owner, "lineage": scope.lineage}
