@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from perdure import Conflict, InvalidInput, Nothing, Pending, Space
-from perdure.rules.fencing import Fenced, render_block
+from perdure.rules.fencing import Fenced, render_block, render_memory
 from tests.doubles.chat_server import GARBAGE, ChatServer, Slow
 from tests.doubles.clock import SkippingClock
 from tests.doubles.embedder import HashedEmbedder
@@ -201,7 +201,9 @@ async def test_parts_of_a_kind_that_nobody_knows_are_left_out(space: Space, kind
 
 
 async def test_secrets_and_recalled_memories_are_not_in_the_archive(space: Space) -> None:
-    block = render_block([Fenced(1, "an old memory", datetime(2026, 1, 1, tzinfo=UTC), "user", "user")])
+    block = render_block(
+        "memories", [render_memory(Fenced(1, "an old memory", datetime(2026, 1, 1, tzinfo=UTC), "user", "user"))]
+    )
     await space.archive([{"role": "user", "content": f"{block}\nmy password is hunter2"}])
     await space.drain()
     assert [memory.summary for memory in await space.list()] == ["my password is [secret: password]"]

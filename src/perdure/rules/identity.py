@@ -80,15 +80,20 @@ def from_data(data: Mapping[str, Any]) -> Profile:
     )
 
 
-def card(profile: Profile) -> str:
-    """The card as text, a field per line; empty for an empty one."""
-    lines = [f"{name}: {line.value}" for name, line in profile.single.items()]
+def fields(profile: Profile) -> list[tuple[str, str]]:
+    """The fields of the card that say something, in its order, each with its value; several are joined."""
+    found = [(name, line.value) for name, line in profile.single.items()]
     if profile.people:
         told = (f"{one.value} ({one.detail})" if one.detail else one.value for one in profile.people)
-        lines.append(f"important_people: {'; '.join(told)}")
+        found.append(("important_people", "; ".join(told)))
     if profile.topics:
-        lines.append(f"recurring_topics: {'; '.join(one.value for one in profile.topics)}")
-    return "\n".join(lines)
+        found.append(("recurring_topics", "; ".join(one.value for one in profile.topics)))
+    return found
+
+
+def card(profile: Profile) -> str:
+    """The card as text, a field per line; empty for an empty one."""
+    return "\n".join(f"{name}: {value}" for name, value in fields(profile))
 
 
 def fitting(profile: Profile, most_bytes: int) -> Profile:
