@@ -1,7 +1,8 @@
 """The server that the benchmarks run on, with data sets that are kept from run to run.
 
-They lie in PERDURE_BENCH_DIR (default .bench) under a key of the schema and of the made-up corpus: when either changes,
-the old directory is thrown away and the sets are loaded anew.
+They lie in PERDURE_BENCH_DIR (default .bench) under a key of the made-up corpus. New migrations are run on them, as on
+anybody's memories; when the corpus or a migration that has run changes, the old directory is thrown away and the sets
+are loaded anew.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from perdure.store.migrate import migrate, migrations
 from perdure.store.roles import make_database
 
 DEFAULT_DIR: Final = ".bench"
+MIGRATED: Final = "migrations.json"
+"""In the directory of the data sets: the migrations that they have been through, with checksums."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +94,11 @@ def open_server(directory: Path) -> Iterator[BenchServer]:
     kept = directory / f"data-{_key()}"
     for other in directory.glob("data-*"):
         # A directory with a process id in it belongs to a server that still runs, for another checkout perhaps.
-        if other != kept and not list(other.rglob("postmaster.pid")):
+        if (other != kept or _rewritten(kept)) and not list(other.rglob("postmaster.pid")):
             say(f"{other.name} belongs to another schema or corpus and is removed.")
             shutil.rmtree(other)
     kept.mkdir(parents=True, exist_ok=True)
+    (kept / MIGRATED).write_text(json.dumps(_checksums()), "utf-8")
     with EmbeddedServer.open(kept / "server", progress=say) as server:
         yield BenchServer(server, kept)
 
@@ -114,7 +118,16 @@ def bench_dir() -> Path:
 
 
 def _key() -> str:
-    digest = hashlib.sha256(Path(corpus.__file__).read_bytes())
-    for migration in migrations():
-        digest.update(migration.checksum.encode())
-    return digest.hexdigest()[:12]
+    return hashlib.sha256(Path(corpus.__file__).read_bytes()).hexdigest()[:12]
+
+
+def _checksums() -> dict[str, str]:
+    return {migration.name: migration.checksum for migration in migrations()}
+
+
+def _rewritten(kept: Path) -> bool:
+    """Whether a migration that these sets have been through is another one now, or is gone."""
+    path = kept / MIGRATED
+    been_through: dict[str, str] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    now = _checksums()
+    return any(now.get(name) != checksum for name, checksum in been_through.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from statistics import mean
 from typing import Any
@@ -12,8 +13,9 @@ from psycopg import sql
 
 from perdure.rules.profiles import DEFAULT
 from perdure.rules.ranking import SEED, RankingProfile
-from perdure.store import ranking
+from perdure.store import hop, ranking
 from perdure.store.database import SpaceTransaction
+from perdure.store.visibility import conditions_of
 from perdure.types import Filters, MemoryType
 from tests.integration.ranking_spaces import LoadedSpace, ranked_in_python, wanted
 
@@ -197,3 +199,19 @@ async def test_twenty_recalls_keep_their_plan(large: LoadedSpace, profile: Ranki
         assert f"Index Scan using {large.family.index_name}" in plan
         assert "Index Only Scan using memory_state_prior" in plan
         assert "Seq Scan" not in plan
+
+
+async def test_the_step_from_a_name_looks_at_no_rows_but_those_that_carry_it(large: LoadedSpace) -> None:
+    statement = hop._statement(conditions_of(Filters(), None, ()))
+    explained = sql.SQL("EXPLAIN (ANALYZE) {}").format(statement)
+    name = next(item.entity for item in large.items if item.entity)
+    asked = {"keys": [name], "common": len(large.items), "excluding": []}
+
+    async def after_a_ranking(tx: SpaceTransaction) -> str:
+        assert (await ranking.rank(tx, large.query(large.corpus.queries(1)[0], DEFAULT))).path == "index"
+        return "\n".join(row["QUERY PLAN"] for row in await tx.fetch_all(explained, asked, prepare=False))
+
+    plan = await large.database.in_space(large.space_id, after_a_ranking)
+    assert "using memory_state_pkey" in plan
+    assert re.search(r"memory_state_pkey .*\n +Index Cond: .*memory_id = [es]\.memory_id", plan)
+    assert "Rows Removed by Join Filter" not in plan
