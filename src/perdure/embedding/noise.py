@@ -57,13 +57,13 @@ class NoiseLevel:
         self._samples: tuple[Matrix, Matrix, Matrix] | None = None
         self._loading: asyncio.Task[None] | None = None
 
-    def of(self, turn: Matrix, message: Matrix) -> TurnPlace | None:
+    def of(self, turn: Matrix, message: Matrix, *, keep: bool = True) -> TurnPlace | None:
         """The place of a turn, by the unit vectors of its trajectory and of its message. Waits for nothing.
 
-        None until the sample turns are embedded, which the first call starts.
+        None until the sample turns are embedded, which the first call starts; `keep` writes them to the shelf.
         """
         if self._samples is None:
-            self._start()
+            self._start(keep=keep)
             return None
         idle_memories, idle, asking = self._samples
         return TurnPlace(_nearest(idle_memories, turn), _nearest(asking, message) - _nearest(idle, message))
@@ -79,12 +79,12 @@ class NoiseLevel:
             self._loading.cancel()
             await asyncio.wait({self._loading}, timeout=1)
 
-    def _start(self) -> asyncio.Task[None]:
+    def _start(self, *, keep: bool = True) -> asyncio.Task[None]:
         if self._loading is None or self._loading.done():
-            self._loading = asyncio.create_task(self._load(), name="perdure-sample-turns")
+            self._loading = asyncio.create_task(self._load(keep=keep), name="perdure-sample-turns")
         return self._loading
 
-    async def _load(self) -> None:
+    async def _load(self, *, keep: bool) -> None:
         try:
             vectors = await self._kept()
             if vectors is None:
@@ -92,7 +92,8 @@ class NoiseLevel:
                     await self._embedder.embed(IDLE, "document"),
                     await self._embedder.embed([*IDLE, *ASKING], "query"),
                 ])  # fmt: skip
-                await self._keep(vectors)
+                if keep:
+                    await self._keep(vectors)
         except Exception as error:
             log.info("sample turns could not be embedded: %s", without_words(error))
             return

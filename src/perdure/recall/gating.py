@@ -29,14 +29,15 @@ async def bar_of(
     history: Sequence[tuple[str, str]],
     vectors: np.ndarray,
     memories: int,
+    keep: bool = True,
 ) -> Bar:
     """What a turn asks of a memory, in a space of so many `memories`.
 
-    `vectors` are those of its trajectory and, last, of the message alone.
+    `vectors` are those of its trajectory and, last, of the message alone. Without `keep` nothing is written.
     """
     unrelated = await unrelated_of(tx, resources, space, memories)
     telling = tells(message)
-    place = resources.noise.of(vectors[0], vectors[-1])
+    place = resources.noise.of(vectors[0], vectors[-1], keep=keep)
     if unrelated is None:
         return Bar(telling, None)
     spread = unrelated.query_spread
@@ -45,7 +46,7 @@ async def bar_of(
     asking = place.asking
     if history and (is_elliptic(message) or is_question(message)):
         # A follow-up such as "And when is it?" asks only together with what was said before.
-        together = resources.noise.of(vectors[0], vectors[0])
+        together = resources.noise.of(vectors[0], vectors[0], keep=keep)
         asking = max(asking, together.asking if together else asking)
     return Bar(telling, place.level, asking, spread)
 

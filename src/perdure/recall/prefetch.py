@@ -48,13 +48,25 @@ def read_history(history: Sequence[object]) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a recall is asked: a message after a history, for whom, and how much of what may come back."""
+    """What a recall is asked: a message after a history, for whom, and how much of what may come back.
+
+    `leaves_traces`: what a process learns beside it of the space and its embedder may be kept.
+    """
 
     message: str
     history: Sequence[tuple[str, str]]
     audience: str | None
     limit: int
     filters: Filters
+    leaves_traces: bool = True
+
+    @property
+    def texts(self) -> list[str]:
+        """What is embedded, in one request: the trajectory says what is meant, the message whether anything is asked.
+
+        One text where both are the same.
+        """
+        return list(dict.fromkeys([trajectory(self.history, self.message, cut=truncate_chars), self.message]))
 
 
 FindTurn = Callable[[], Awaitable[tuple[SpaceRow, Turn] | None]]
@@ -82,9 +94,7 @@ async def prefetch(resources: Resources, find_turn: FindTurn, message: str, *, d
             return "UTC", Selection()
         space, turn = found
         part, since = "embedding", clock.monotonic()
-        # Trajectory and latest message in one request: one says what is meant, the other whether anything is asked.
-        texts = list(dict.fromkeys([trajectory(turn.history, turn.message, cut=truncate_chars), turn.message]))
-        vectors = await resources.embedder.embed(texts, "query")
+        vectors = await resources.embedder.embed(turn.texts, "query")
         lap("embedding", since)
         part, since = "database", clock.monotonic()
         remaining = deadline_s - (clock.monotonic() - start)
@@ -144,7 +154,14 @@ async def look_up(
         if gated:
             frequencies, memories = ranked.document_frequencies, ranked.memories
             bar = await bar_of(
-                tx, resources, space, message=turn.message, history=turn.history, vectors=vectors, memories=memories
+                tx,
+                resources,
+                space,
+                message=turn.message,
+                history=turn.history,
+                vectors=vectors,
+                memories=memories,
+                keep=turn.leaves_traces,
             )
             readings = [read_gate(bar, row, asked.terms, frequencies, memories) for row in ranked.rows]
             passing = [hit for hit, gate in zip(hits, readings, strict=True) if gate.passed]
@@ -158,7 +175,8 @@ async def look_up(
         )
 
     found = await resources.database.in_space(space.id, read, ranks=True, timeout_s=timeout_s)
-    keep_fresh(resources, space)
+    if turn.leaves_traces:
+        keep_fresh(resources, space)
     return found
 
 
