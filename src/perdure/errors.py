@@ -89,6 +89,18 @@ class Conflict(PerdureError):
     code = "conflict"
 
 
+class ScopeFull(PerdureError):
+    """No more facts fit into this scope; nothing was written."""
+
+    code = "limit_exceeded"
+
+
+class PrivacyRestricted(PerdureError):
+    """The person doesn't want this to be kept, or nobody can tell whether they do; nothing was written."""
+
+    code = "privacy_restricted"
+
+
 class ConfigurationError(PerdureError):
     """A setting, URL or data directory cannot be used as it is; the hint says what to change."""
 

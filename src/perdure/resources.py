@@ -11,6 +11,7 @@ import numpy as np
 
 from perdure.embedding import MIN_PAIRS, Calibration, Embedder, NoiseLevel, Unrelated, calibrate, measure
 from perdure.errors import FamilyMismatch
+from perdure.fact_types import Notifier, PrivacyLookup
 from perdure.llm import Answer, Models
 from perdure.llm.schemas import TriageVerdict
 from perdure.settings import Settings
@@ -59,6 +60,10 @@ class Resources:
     """By space, what was last found of where unrelated texts lie in it."""
     measuring: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     """By space, the measuring that is under way."""
+    notifier: Notifier | None = None
+    """Who is told of changes of facts."""
+    privacy: PrivacyLookup | None = None
+    """The host's own answer to what may be learnt of a person, besides what is set in the space."""
 
     def require_family(self, space: SpaceRow, state: SpaceState | None) -> None:
         """Refuses to mix embeddings: a space's memories all belong to one family.

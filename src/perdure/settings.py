@@ -18,6 +18,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from perdure.errors import ConfigurationError, shown
 from perdure.rules.budget import budget_spent
 from perdure.rules.calibration import EPISODE_DEDUP_THRESHOLD
+from perdure.rules.dormancy import MAX_PER_SCOPE
 from perdure.rules.triggers import COGNITIVE_BUFFER_THRESHOLD, COGNITIVE_CEILING, LULL_DURATION
 from perdure.rules.worth_saving import SaveThresholds
 
@@ -152,6 +153,32 @@ class Settings(BaseSettings):
         default=True, validation_alias=AliasChoices(f"{PREFIX}MEMORY_DECAY_ENABLED", "MEMORY_DECAY_ENABLED")
     )
     """False: nothing loses salience or usefulness by time alone (docs/feedback.md)."""
+
+    max_server_memories: int = Field(
+        default=MAX_PER_SCOPE,
+        ge=1,
+        le=10_000,
+        validation_alias=AliasChoices(f"{PREFIX}MAX_SERVER_MEMORIES", "MAX_SERVER_MEMORIES"),
+    )
+    """Facts of one server and lineage (mission: 100)."""
+    max_personal_memories: int = Field(
+        default=MAX_PER_SCOPE,
+        ge=1,
+        le=10_000,
+        validation_alias=AliasChoices(f"{PREFIX}MAX_PERSONAL_MEMORIES", "MAX_PERSONAL_MEMORIES"),
+    )
+    """Facts of one person and lineage; what every persona knows is counted by itself (mission: 100)."""
+    max_memory_length: int = Field(
+        default=1000, ge=1, le=1000, validation_alias=AliasChoices(f"{PREFIX}MAX_MEMORY_LENGTH", "MAX_MEMORY_LENGTH")
+    )
+    """Characters of one fact (mission: 1000)."""
+    notice_url: str | None = None
+    """Where changes of facts are told, by POST; None tells nobody."""
+    notice_key: SecretStr | None = None
+    notice_timeout_s: float = Field(default=5.0, gt=0, le=60)
+    """For one notice; what fails or is late is logged, and nothing else."""
+    notice_log: bool = False
+    """Whether changes of facts are logged, without what they say."""
 
     superseded_grace_days: Days = Field(
         default=7, validation_alias=AliasChoices(f"{PREFIX}SUPERSEDED_GRACE_DAYS", "SUPERSEDED_GRACE_DAYS")

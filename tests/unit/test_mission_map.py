@@ -22,6 +22,9 @@ MISSION_ENVIRONMENT = {
     "EPISODE_DEDUP_THRESHOLD",
     "SUPERSEDED_GRACE_DAYS",
     "MEMORY_DECAY_ENABLED",
+    "MAX_SERVER_MEMORIES",
+    "MAX_PERSONAL_MEMORIES",
+    "MAX_MEMORY_LENGTH",
 }
 
 
@@ -55,7 +58,7 @@ def test_every_function_and_constant_of_the_mission_is_where_the_page_says(here:
     assert resolve(here) is not None
 
 
-OTHER = {"true": "false", "0.12": "0.2"}
+OTHER = {"true": "false", "0.12": "0.2", "100": "50"}
 """Another value than this default; 100 is one for the rest."""
 
 
