@@ -6,12 +6,13 @@ import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from weakref import WeakSet
 
 import numpy as np
 
 from perdure.embedding import MIN_PAIRS, Calibration, Embedder, NoiseLevel, Unrelated, calibrate, measure
 from perdure.errors import FamilyMismatch
-from perdure.fact_types import Notifier, PrivacyLookup
+from perdure.fact_types import FactScope, Notifier, PrivacyLookup
 from perdure.llm import Answer, Models
 from perdure.llm.schemas import TriageVerdict
 from perdure.settings import Settings
@@ -60,6 +61,12 @@ class Resources:
     """By space, what was last found of where unrelated texts lie in it."""
     measuring: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     """By space, the measuring that is under way."""
+    afterwards: set[asyncio.Task[None]] = field(default_factory=set)
+    """What follows replies and is still under way."""
+    accounted: WeakSet[object] = field(default_factory=WeakSet)
+    """The prompts whose reply was followed up already."""
+    rendered: dict[tuple[int, FactScope], object] = field(default_factory=dict)
+    """By space and scope, the last text rendered of its facts (ltm/rendered.py)."""
     notifier: Notifier | None = None
     """Who is told of changes of facts."""
     privacy: PrivacyLookup | None = None

@@ -26,7 +26,7 @@ from perdure.ingest.saving import (
     save_draft,
     update_memory,
 )
-from perdure.ingest.words import own_words
+from perdure.ingest.words import keepable, own_words
 from perdure.ingest.writing import begin_writing
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "forget_memories",
     "import_batch",
     "import_items",
+    "keepable",
     "left_to_models",
     "masked_labels",
     "masked_metadata",

@@ -1,0 +1,35 @@
+"""What a fact may say, and as what it is kept."""
+
+from __future__ import annotations
+
+from perdure.fact_types import FactStatus
+from perdure.ingest import keepable
+from perdure.ltm.refusing import refuse
+from perdure.rules.placeholders import sanitise
+from perdure.text import asks_to_forget_this, clean, fold, mask
+
+
+def is_blank(content: str) -> bool:
+    """Whether there is nothing in it that anybody could see."""
+    return not fold(clean(content)).strip()
+
+
+def as_kept(content: str) -> str:
+    """What is kept of a fact's text: without recalled memories, unknown placeholders, secrets and spaces around it."""
+    return mask(sanitise(keepable(clean(content)))).text.strip()
+
+
+def require_wish_to_be_remembered(content: str, message: str | None) -> None:
+    """Raises Refused where the person said, or the fact itself says, that this is not to be remembered."""
+    if asks_to_forget_this(content) or (message is not None and asks_to_forget_this(message)):
+        refuse(FactStatus.NOT_TO_REMEMBER, "Nothing was saved: the user asked not to remember this. Respect that.")
+
+
+def require_length(content: str, limit: int) -> None:
+    """Raises Refused for a text of more characters than this, as it would be kept."""
+    if len(content) > limit:
+        refuse(
+            FactStatus.CONTENT_TOO_LONG,
+            f"Nothing was saved: the memory has {len(content):,} characters of at most {limit:,}. "
+            "Say it in fewer words, or as several memories.",
+        )
