@@ -10,6 +10,7 @@ from perdure.text.cutting import chunks, graphemes, sentence_ends, truncate_byte
 from perdure.text.dates import date_terms, query_date_terms
 from perdure.text.door import MAX_TEXT_BYTES, clean, has_letter_or_digit, require_text
 from perdure.text.folding import fold
+from perdure.text.intent import has_memory_intent
 from perdure.text.names import (
     ASSISTANT,
     MAX_ENTITY_KEYS,
@@ -47,6 +48,7 @@ __all__ = [
     "forms",
     "graphemes",
     "has_letter_or_digit",
+    "has_memory_intent",
     "is_assistant",
     "is_elliptic",
     "is_question",
