@@ -14,7 +14,9 @@ from perdure.calibrating import stop as stop_calibrating
 from perdure.clock import Clock, DatabaseClock
 from perdure.embedding import Embedder, GuardedEmbedder, NoiseLevel, open_embedder
 from perdure.errors import ConfigurationError, PerdureError
+from perdure.fact_types import FactNotice, Notifier, PrivacyLookup
 from perdure.llm import Models
+from perdure.ltm import open_notifier
 from perdure.resources import Resources
 from perdure.settings import Settings, load_settings
 from perdure.space import Space
@@ -44,6 +46,8 @@ class Memory:
         worker: bool,
         clock: Clock,
         progress: Callable[[str], None] | None,
+        notifier: Notifier | None,
+        privacy: PrivacyLookup | None,
     ) -> None:
         self.settings = settings
         self._embedder: Embedder | None = None if embedder is None else GuardedEmbedder(embedder)
@@ -53,6 +57,8 @@ class Memory:
         self._wants_worker = worker
         self._clock = clock
         self._progress = progress
+        self._notifier = notifier
+        self._privacy = privacy
         self._server: EmbeddedServer | None = None
         self._database: Database | None = None
         self._resources: Resources | None = None
@@ -73,6 +79,8 @@ class Memory:
         worker: bool = True,
         clock: Clock | None = None,
         progress: Callable[[str], None] | None = None,
+        notifier: Notifier | Callable[[FactNotice], object] | None = None,
+        privacy: PrivacyLookup | None = None,
         **settings: Any,
     ) -> Memory:
         """Memory that opens when it is entered or awaited.
@@ -85,6 +93,8 @@ class Memory:
             worker: run the heartbeat inside this process.
             clock: where the time comes from; default is the database's clock.
             progress: gets a line for each step that takes time.
+            notifier: hears of each committed change of a fact, besides what the settings name.
+            privacy: the host's answer to whether an assistant may learn of a person, besides what is set here.
             **settings: any field of `Settings`, winning over the environment.
 
         Raises (when entered):
@@ -100,7 +110,14 @@ class Memory:
         chosen = load_settings(data_dir=data_dir, database_url=database_url, embedder=named, **settings)
         require_urls(chosen)
         return cls(
-            chosen, embedder=own, models=models, worker=worker, clock=clock or DatabaseClock(), progress=progress
+            chosen,
+            embedder=own,
+            models=models,
+            worker=worker,
+            clock=clock or DatabaseClock(),
+            progress=progress,
+            notifier=open_notifier(chosen, notifier),
+            privacy=privacy,
         )
 
     def __await__(self) -> Generator[Any, None, Self]:
@@ -140,6 +157,8 @@ class Memory:
                 self._models = None
                 steps.push_async_callback(models.close)
             if resources is not None:
+                if resources.notifier is not None:
+                    steps.push_async_callback(resources.notifier.close)
                 steps.push_async_callback(resources.noise.close)
                 steps.push_async_callback(stop_calibrating, resources)
             if worker is not None:
@@ -225,7 +244,15 @@ class Memory:
             raise
         shelf = SampleTurnShelf(database, family)
         self._resources = Resources(
-            database, embedder, family, self.settings, NoiseLevel(embedder, shelf), names, models=models
+            database,
+            embedder,
+            family,
+            self.settings,
+            NoiseLevel(embedder, shelf),
+            names,
+            models=models,
+            notifier=self._notifier,
+            privacy=self._privacy,
         )
         if self._wants_worker:
             self._worker = Worker(self._resources)
