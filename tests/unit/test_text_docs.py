@@ -8,10 +8,15 @@ from types import ModuleType
 
 import pytest
 
+import perdure.rules.dormancy
+import perdure.rules.fact_ids
+import perdure.rules.fact_tags
+import perdure.rules.placeholders
 import perdure.rules.salience
 import perdure.text.consent
 import perdure.text.dates
 import perdure.text.folding
+import perdure.text.intent
 import perdure.text.names
 import perdure.text.questions
 import perdure.text.secrets
@@ -29,10 +34,15 @@ def test_every_example_on_the_page_is_true() -> None:
 @pytest.mark.parametrize(
     "module",
     [
+        perdure.rules.dormancy,
+        perdure.rules.fact_ids,
+        perdure.rules.fact_tags,
+        perdure.rules.placeholders,
         perdure.rules.salience,
         perdure.text.consent,
         perdure.text.dates,
         perdure.text.folding,
+        perdure.text.intent,
         perdure.text.names,
         perdure.text.questions,
         perdure.text.secrets,

@@ -7,6 +7,7 @@ asks that something is *not* remembered (`consent`) is heard first.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, Literal
 
 import regex
@@ -39,6 +40,8 @@ def _phrases(laid_out: str) -> str:
     return fold("(?:" + "|".join(_GOES_ON.sub("", laid_out).split()).replace("~", " ") + ")")
 
 
+# Compiling these takes longer than most commands do, and few of them need it.
+@cache
 def _pattern(kind: Literal["orders", "questions"]) -> regex.Pattern[str]:
     led_to = [
         rf"(?:{_phrases(asking.first)}[\s,:]{{1,3}}){{0,3}}{_phrases(getattr(asking, kind))}"
@@ -48,8 +51,6 @@ def _pattern(kind: Literal["orders", "questions"]) -> regex.Pattern[str]:
     return regex.compile(rf"{_BEGIN}(?:{'|'.join(led_to)}){_END}|{'|'.join(anywhere)}")
 
 
-_ORDERS: Final = _pattern("orders")
-_QUESTIONS: Final = _pattern("questions")
 _SAID: Final = regex.compile(rf"(?<!\w){_phrases(SAID)}(?!\w)")
 
 
@@ -67,12 +68,12 @@ def _asks(folded: str) -> bool:
     for sentence, ending in _SENTENCE.findall(folded):
         clauses = _SPACES.sub(" ", sentence).strip()
         asked = ("?" in ending or "؟" in ending) and _TAG.search(clauses) is None
-        if any(_is_asked(pattern, clauses) for pattern in ((_QUESTIONS,) if asked else (_ORDERS, _QUESTIONS))):
+        if _is_asked("questions", clauses) or (not asked and _is_asked("orders", clauses)):
             return True
     return False
 
 
-def _is_asked(pattern: regex.Pattern[str], clauses: str) -> bool:
+def _is_asked(kind: Literal["orders", "questions"], clauses: str) -> bool:
     """Whether a phrase stands in a sentence, and isn't the end of what somebody is said to have asked."""
-    found = pattern.search(clauses)
+    found = _pattern(kind).search(clauses)
     return found is not None and _SAID.search(clauses[: found.start()]) is None
