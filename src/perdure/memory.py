@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from perdure.afterwards import finish as finish_afterwards
 from perdure.calibrating import stop as stop_calibrating
 from perdure.clock import Clock, DatabaseClock
 from perdure.embedding import Embedder, GuardedEmbedder, NoiseLevel, open_embedder
@@ -161,6 +162,7 @@ class Memory:
                     steps.push_async_callback(resources.notifier.close)
                 steps.push_async_callback(resources.noise.close)
                 steps.push_async_callback(stop_calibrating, resources)
+                steps.push_async_callback(finish_afterwards, resources)
             if worker is not None:
                 steps.push_async_callback(worker.stop)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
@@ -63,6 +64,8 @@ class Resources:
     """By space, the measuring that is under way."""
     afterwards: set[asyncio.Task[None]] = field(default_factory=set)
     """What follows replies and is still under way."""
+    prefixes: OrderedDict[Hashable, tuple[Any, ...]] = field(default_factory=OrderedDict)
+    """By conversation, the stable blocks of its last prompt, without their texts; those least recently used leave."""
     accounted: WeakSet[object] = field(default_factory=WeakSet)
     """The prompts whose reply was followed up already."""
     rendered: dict[tuple[int, FactScope], object] = field(default_factory=dict)

@@ -11,13 +11,16 @@ from datetime import datetime
 from typing import Unpack
 
 from perdure import door, ingest, recall
+from perdure.afterwards import start_after_reply
+from perdure.context import Context
 from perdure.door import FilterArguments
 from perdure.errors import InvalidInput
 from perdure.ingest import Draft, ToolResult
+from perdure.space_context import MAX_HISTORY, MAX_RECALLED, SpaceContext
 from perdure.space_intake import operation_key
-from perdure.space_memories import SpaceMemories
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import EXCERPT_CHARS
+from perdure.store.operations import find_operation
 from perdure.store.spaces import SpaceRow
 from perdure.store.tasks import drop_task, set_task
 from perdure.text import require_text
@@ -34,15 +37,11 @@ from perdure.types import (
     WhyNot,
 )
 
-MAX_RECALLED = 20
 MAX_FOUND = 100
-MAX_HISTORY = 1000
-"""Messages of a conversation that are looked at, the latest."""
-MAX_DEADLINE_S = 60
 MAX_SEARCH_DEADLINE_S = 300
 
 
-class Space(SpaceMemories):
+class Space(SpaceContext):
     """A handle on one space, bound to an audience. Cheap to make; holds no connection.
 
     `audience` is who may see what is said here (a private or a group conversation); None is the whole space. Every
@@ -76,13 +75,7 @@ class Space(SpaceMemories):
             InvalidInput: the message is empty or too long, or an argument is out of its range.
         """
         text = require_text(message, "message")
-        settings = self._resources.settings
-        most = settings.recall_limit if limit is None else door.require_number(limit, "limit", 1, MAX_RECALLED)
-        seconds = (
-            settings.recall_deadline_s
-            if deadline_s is None
-            else door.require_seconds(deadline_s, "deadline_s", MAX_DEADLINE_S)
-        )
+        most, seconds = self._limits(limit, deadline_s)
         earlier = recall.read_history(door.require_list(history, "history")[-MAX_HISTORY:])
         filters["tags"] = door.require_filters(**filters).tags
 
@@ -105,7 +98,7 @@ class Space(SpaceMemories):
         conversation_id: str | None = None,
         occurred_at: datetime | str | None = None,
         operation_id: str | None = None,
-        recall: Recall | None = None,
+        recall: Recall | Context | None = None,
         incognito: bool = False,
     ) -> Outcome:
         """Commits one exchange to the queue and returns at once; the worker turns it into memories.
@@ -116,7 +109,7 @@ class Space(SpaceMemories):
             conversation_id: exchanges of one conversation are drained in order.
             occurred_at: when it was said; now if missing.
             operation_id: makes the call safe to repeat: a replay changes nothing and returns the first outcome.
-            recall: what `recall` returned for this turn.
+            recall: what `recall` or `context` returned for this turn.
             incognito: keep nothing of this exchange.
 
         Returns:
@@ -130,6 +123,7 @@ class Space(SpaceMemories):
         where = door.optional_name(conversation_id, "conversation_id")
         when = door.optional_time(occurred_at, "occurred_at")
         operation = operation_key(operation_id)
+        prompt = recall if isinstance(recall, Context) else None
         exchange = ingest.read_exchange(
             user=user,
             assistant=assistant,
@@ -140,18 +134,26 @@ class Space(SpaceMemories):
             occurred_at=when,
             recalled_ids=_recalled(recall),
         )
-        unseen = door.require_flag(incognito, "incognito")
+        if door.require_flag(incognito, "incognito"):
+            return exchange if isinstance(exchange, Nothing) else Nothing("incognito")
         if isinstance(exchange, Nothing):
+            await self._follow_up(prompt)
             return exchange
-        if unseen:
-            return Nothing("incognito")
 
-        async def write(tx: SpaceTransaction) -> Outcome:
-            return await ingest.enqueue_exchange(
-                tx, exchange, operation, for_model=self._resources.models.can("triage")
-            )
+        async def write(tx: SpaceTransaction) -> tuple[Outcome, bool]:
+            replayed = prompt is not None and await find_operation(tx, operation) is not None
+            for_model = self._resources.models.can("triage")
+            return await ingest.enqueue_exchange(tx, exchange, operation, for_model=for_model), replayed
 
-        return await self._in(await self._memory.ensure_space(self.name), write)
+        outcome, replayed = await self._in(await self._memory.ensure_space(self.name), write)
+        await self._follow_up(prompt, replayed=replayed)
+        return outcome
+
+    async def _follow_up(self, prompt: Context | None, *, replayed: bool = False) -> None:
+        """Begins what follows a reply; waits for none of it."""
+        space = None if prompt is None else await self._memory.find_space(self.name)
+        if prompt is not None and space is not None:
+            start_after_reply(self._resources, space, prompt, replayed=replayed)
 
     async def feedback(
         self,
@@ -379,6 +381,8 @@ class Space(SpaceMemories):
 def _recalled(given: object) -> tuple[int, ...]:
     if given is None:
         return ()
+    if isinstance(given, Context):
+        return given.recall.ids if given.real else ()
     if not isinstance(given, Recall):
-        raise InvalidInput("recall", given, "it has to be what `recall` returned for this turn")
+        raise InvalidInput("recall", given, "it has to be what `recall` or `context` returned for this turn")
     return given.ids

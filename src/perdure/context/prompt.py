@@ -44,6 +44,7 @@ class ContextReport:
         tokens: all of it. prefix_tokens, tail_tokens: its parts.
         sacrificed: what was given up for the budget, in this order.
         over_by: tokens beyond the budget that nothing was left to be given up for.
+        reused_tokens: how much of the prefix is what it was in the prompt before, of the same conversation.
     """
 
     budget: int | None
@@ -52,6 +53,7 @@ class ContextReport:
     tail_tokens: int
     sacrificed: tuple[Sacrificed, ...] = ()
     over_by: int = 0
+    reused_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class ContextChanges:
     stable: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Context:
     """What `Space.context` hands back for one turn.
 
@@ -148,6 +150,7 @@ def build_context(
     *,
     recall: Recall,
     budget: int | None = None,
+    before: Sequence[Block] = (),
     facts: TurnFacts | None = None,
     render: RenderFacts = render_facts,
     degraded: tuple[str, ...] = (),
@@ -156,7 +159,10 @@ def build_context(
     tools: tuple[Mapping[str, object], ...] = (),
     real: bool = True,
 ) -> Context:
-    """Puts the parts of a turn into the slots of a layout, as far as the budget allows. Asks nobody."""
+    """Puts the parts of a turn into the slots of a layout, as far as the budget allows. Asks nobody.
+
+    `before` are the blocks of the prompt before, of which some may still lie in a cache.
+    """
     fitted = fit(parts, budget, render)
     blocks = tuple(
         _block(name, slot, fitted.blocks[name])
@@ -173,7 +179,7 @@ def build_context(
         layout=layout,
         recall=told,
         facts=facts,
-        report=_report(blocks, budget, fitted),
+        report=_report(blocks, budget, fitted, before),
         degraded=degraded,
         timings_ms=timings_ms or {},
         memory_intent=memory_intent,
@@ -207,9 +213,17 @@ def _recalled(recall: Recall, fitted: Fitted, blocks: Sequence[Block]) -> Recall
     )
 
 
-def _report(blocks: Sequence[Block], budget: int | None, fitted: Fitted) -> ContextReport:
+def _report(blocks: Sequence[Block], budget: int | None, fitted: Fitted, before: Sequence[Block]) -> ContextReport:
     prefix, tail = ([block for block in blocks if block.cacheable is stable] for stable in (True, False))
-    return ContextReport(budget, _tokens(blocks), _tokens(prefix), _tokens(tail), fitted.sacrificed, fitted.over_by)
+    return ContextReport(
+        budget=budget,
+        tokens=_tokens(blocks),
+        prefix_tokens=_tokens(prefix),
+        tail_tokens=_tokens(tail),
+        sacrificed=fitted.sacrificed,
+        over_by=fitted.over_by,
+        reused_tokens=reused_tokens(blocks, before),
+    )
 
 
 def _tokens(blocks: Sequence[Block]) -> int:

@@ -1,0 +1,170 @@
+"""The whole prompt of a turn, with a database: one request to the embedder, one deadline, no trace of a look."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import TYPE_CHECKING
+
+import pytest
+
+from perdure import InvalidInput
+from perdure.context import BlockName
+from tests.doubles.embedder import HashedEmbedder
+from tests.doubles.tables import digests
+from tests.integration.conftest import open_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perdure import Memory, Space
+    from perdure.embedding import Kind, Matrix
+    from perdure.store.embedded import ServerUrls
+
+
+class CountingEmbedder(HashedEmbedder):
+    """Keeps the texts of each request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[tuple[str, ...]] = []
+
+    async def embed(self, texts: Sequence[str], kind: Kind) -> Matrix:
+        if kind == "query":
+            self.requests.append(tuple(texts))
+        return await super().embed(texts, kind)
+
+
+async def test_a_prompt_holds_what_was_saved_and_the_time(space: Space) -> None:
+    await space.save("The landlord raises the rent in January")
+    context = await space.context("When does the landlord raise the rent?", instructions="Be kind.")
+    assert context.degraded == ()
+    assert context.prefix.startswith("Be kind.\n\nYou have a long-term memory.")
+    assert "The landlord raises the rent in January" in context.tail
+    assert [block.name for block in context.blocks if not block.cacheable] == [BlockName.MEMORIES, BlockName.CLOCK]
+    assert context.recall.ids
+
+
+async def test_a_space_that_is_not_there_is_not_made_by_asking(memory: Memory, space: Space) -> None:
+    context = await space.context("Hello?")
+    assert context.degraded == ()
+    assert await memory.find_space(space.name) is None
+
+
+async def test_a_message_without_words_brings_no_request_to_the_embedder(
+    space: Space, embedder: HashedEmbedder
+) -> None:
+    await space.save("something")
+    before = embedder.calls
+    await space.context("")
+    assert embedder.calls == before
+
+
+async def test_bad_input_is_refused_by_name(space: Space) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await space.context("hello", layout="fancy")
+    assert refused.value.field == "layout"
+    with pytest.raises(InvalidInput) as refused:
+        await space.context("hello", token_budget=0)
+    assert refused.value.field == "token_budget"
+
+
+async def test_a_turn_makes_one_request_to_the_embedder(urls: ServerUrls) -> None:
+    embedder = CountingEmbedder()
+    async with open_memory(urls, embedder) as memory:
+        space = memory.space(f"space-{secrets.token_hex(6)}")
+        await space.save("The landlord raises the rent in January")
+        await memory.resources.noise.load()
+        embedder.requests.clear()
+        message = "And the rent? " + "tell me " * 200
+        await space.context(message, history=[{"role": "user", "content": "My landlord called"}])
+        assert [len(request) for request in embedder.requests] == [3]
+        assert embedder.requests[0][1:] == (message, message.strip()[:1000].strip())
+
+
+async def test_what_is_late_is_named_and_the_rest_is_there(space: Space, embedder: HashedEmbedder) -> None:
+    await space.save("The landlord raises the rent in January")
+    embedder.hang_s = 5
+    context = await space.context("When does the landlord raise the rent?", deadline_s=0.3)
+    assert context.degraded == ("memories: no answer within 0.3 s",)
+    assert context.recall.degraded == context.degraded
+    assert [block.name for block in context.blocks] == [BlockName.INSTRUCTIONS, BlockName.PARTICIPANTS, BlockName.CLOCK]
+    assert context.timings_ms["total"] < 1000
+
+
+async def test_what_fails_is_named_and_the_rest_is_there(space: Space, embedder: HashedEmbedder) -> None:
+    await space.save("The landlord raises the rent in January")
+    embedder.outage = True
+    context = await space.context("When does the landlord raise the rent?")
+    assert context.degraded == ("memories: The double pretends to be unreachable.",)
+    assert BlockName.CLOCK in {block.name for block in context.blocks}
+
+
+async def test_a_look_leaves_no_trace(fresh_database: ServerUrls) -> None:
+    async with open_memory(fresh_database, HashedEmbedder()) as memory:
+        space = memory.space("ada")
+        for number in range(40):
+            await space.save(f"Fact number {number} about the garden and the house")
+        before = digests(fresh_database)
+        for message in ("What about the garden?", "Remember that I like figs", ""):
+            context = await space.inspect_context(message, token_budget=300)
+            await space.capture(user=None, recall=context)
+        await asyncio.sleep(0.2)
+    assert digests(fresh_database) == before
+
+
+async def test_a_turn_that_is_captured_leaves_traces_in_three_tables(fresh_database: ServerUrls) -> None:
+    async with open_memory(fresh_database, HashedEmbedder()) as memory:
+        space = memory.space("ada")
+        await space.save("The landlord raises the rent in January")
+        await memory.resources.noise.load()
+        before = digests(fresh_database)
+        context = await space.context("When does the landlord raise the rent?")
+        assert digests(fresh_database) == before
+        await space.capture(user="When does the landlord raise the rent?", recall=context)
+    after = digests(fresh_database)
+    changed = {name for name in after if after[name] != before[name] and not name.endswith("_seq")}
+    assert {"pending_triage", "operations", "metric_samples"} <= changed
+
+
+async def test_a_look_that_is_captured_counts_nothing(fresh_database: ServerUrls) -> None:
+    async with open_memory(fresh_database, HashedEmbedder()) as memory:
+        space = memory.space("ada")
+        await space.save("The landlord raises the rent in January")
+        context = await space.inspect_context("When does the landlord raise the rent?")
+        assert context.recall.ids
+        await space.capture(user="When does the landlord raise the rent?", recall=context)
+        await space.drain()
+        memory_id = context.recall.ids[0]
+        assert (await space.get(memory_id)).retrieval_count == 0
+        assert (await space.savings()).prompts == 0
+
+
+async def test_a_captured_prompt_counts_its_memories_and_is_told_once(
+    urls: ServerUrls, embedder: HashedEmbedder
+) -> None:
+    name = f"space-{secrets.token_hex(6)}"
+    async with open_memory(urls, embedder) as memory:
+        space = memory.space(name)
+        await space.save("The landlord raises the rent in January")
+        context = await space.context("When does the landlord raise the rent?")
+        again = await space.context("When does the landlord raise the rent?")
+        for prompt in (context, context, again):
+            await space.capture(user="When is it?", recall=prompt, operation_id="msg-1")
+        await space.drain()
+        assert (await space.get(context.recall.ids[0])).retrieval_count == 1
+    async with open_memory(urls, embedder) as memory:
+        savings = await memory.space(name).savings()
+    assert (savings.prompts, savings.prefix_tokens) == (1, context.report.prefix_tokens)
+
+
+async def test_what_of_the_prefix_was_the_same_is_saved(space: Space, memory: Memory) -> None:
+    for number in range(3):
+        context = await space.context(f"Good morning number {number}")
+        await space.capture(user=f"Good morning number {number}", recall=context)
+    await asyncio.gather(*memory.resources.afterwards)
+    savings = await space.savings()
+    assert savings.prompts == 3
+    assert savings.reused_tokens == 2 * context.report.prefix_tokens
+    assert savings.prefix_tokens == 3 * context.report.prefix_tokens
+    assert savings.thrash_ratio is None
