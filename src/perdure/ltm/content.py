@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perdure.errors import InvalidInput
 from perdure.fact_types import FactStatus
 from perdure.ingest import keepable
 from perdure.ltm.refusing import refuse
@@ -33,3 +34,13 @@ def require_length(content: str, limit: int) -> None:
             f"Nothing was saved: the memory has {len(content):,} characters of at most {limit:,}. "
             "Say it in fewer words, or as several memories.",
         )
+
+
+def require_content(fact: str, limit: int) -> str:
+    """What a person wants to keep, as it is kept. Raises InvalidInput: nothing is left of it, or it is too long."""
+    content = as_kept(fact)
+    if is_blank(content):
+        raise InvalidInput("fact", fact, "it holds nothing but memories that were recalled, which are in already")
+    if len(content) > limit:
+        raise InvalidInput("fact", fact, f"it has {len(content):,} characters, at most {limit:,} are taken")
+    return content

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from perdure.fact_types import FactScope
+from perdure.fact_types import FactKind, FactScope
 from perdure.store.database import SpaceTransaction
 
 LOCK_SCOPE: Final = """
@@ -26,6 +26,15 @@ TOUCH_SCOPE: Final = """
 """
 
 
+LOCK_SCOPES_OF: Final = """
+    SELECT kind, owner, persona_lineage_id AS lineage FROM fact_scopes
+    WHERE space_id = %(space_id)s
+      AND (%(owner)s::text IS NULL OR (kind = 'personal' AND owner = %(owner)s))
+    ORDER BY kind, owner, persona_lineage_id
+    FOR UPDATE
+"""
+
+
 async def lock_scope(tx: SpaceTransaction, scope: FactScope, *, make: bool = False) -> bool:
     """Locks a scope until the transaction ends; whoever changes one of its facts calls this first.
 
@@ -33,13 +42,18 @@ async def lock_scope(tx: SpaceTransaction, scope: FactScope, *, make: bool = Fal
         Whether there is such a scope: it is made with its first fact (`make`).
     """
     params = scope_params(scope)
-    if await tx.fetch_one(LOCK_SCOPE, params):
-        return True
-    if not make:
-        return False
-    # A scope that was erased and comes again must not have a revision that text was rendered for before.
-    await tx.execute(MAKE_SCOPE, {**params, "revision": int(tx.now.timestamp() * 1e6)})
-    return await tx.fetch_one(LOCK_SCOPE, params) is not None
+    while await tx.fetch_one(LOCK_SCOPE, params) is None:
+        if not make:
+            return False
+        # A scope that was erased and comes again must not have a revision that text was rendered for before.
+        await tx.execute(MAKE_SCOPE, {**params, "revision": int(tx.now.timestamp() * 1e6)})
+    return True
+
+
+async def lock_scopes_of(tx: SpaceTransaction, owner: str | None = None) -> list[FactScope]:
+    """Locks all scopes of a person, or all there are, in one order; what was made meanwhile is not among them."""
+    rows = await tx.fetch_all(LOCK_SCOPES_OF, {"owner": owner})
+    return [FactScope(FactKind(row["kind"]), row["owner"], row["lineage"]) for row in rows]
 
 
 async def touch(tx: SpaceTransaction, scope: FactScope) -> None:
