@@ -46,7 +46,8 @@ DEFAULT_BOT: Final = "Assistant"
 class Asked:
     """What a prompt is asked for, in the space of this name. `turn` says what is recalled, `state` who takes part where.
 
-    `real`: a reply follows; a look leaves no trace. `tools` are the host's own.
+    `real`: a reply follows; a look leaves no trace. `introduces`: participants are named although nothing is known of
+    them. `tools` are the host's own.
     """
 
     space: str
@@ -57,6 +58,7 @@ class Asked:
     budget: int | None = None
     deadline_s: float = 2.0
     real: bool = True
+    introduces: bool = True
     tools: tuple[Mapping[str, object], ...] = ()
 
     @property
@@ -169,7 +171,7 @@ async def assemble(resources: Resources, find: FindSpace, asked: Asked) -> Conte
     parts = replace(
         known,
         instructions=asked.instructions,
-        people=[PersonFacts(one.user_id, one.name, one.aliases) for one in asked.state.participants],
+        people=_people(asked),
         memories=selection.hits,
         pending=selection.pending,
         bot=asked.state.persona.name if asked.state.persona else DEFAULT_BOT,
@@ -223,6 +225,12 @@ class _Turn:
         vectors = await self.query.of_turn()
         gated, left_s = self.resources.settings.relevance_gate, self.gathering.left_s
         return await recall.look_up(self.resources, self.space, turn, vectors, gated=gated, timeout_s=left_s)
+
+
+def _people(asked: Asked) -> list[PersonFacts]:
+    """Who takes part, as far as there is something to say of them."""
+    people = [PersonFacts(one.user_id, one.name, one.aliases) for one in asked.state.participants]
+    return [one for one in people if one.facts or asked.introduces]
 
 
 def _remember_prefix(resources: Resources, conversation: Hashable, context: Context) -> None:

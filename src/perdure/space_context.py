@@ -98,6 +98,7 @@ class SpaceContext(SpaceMemories):
             budget=budget,
             deadline_s=seconds,
             real=keeps,
+            introduces=state is not None,
             tools=tuple(door.require_list(tools, "tools")),
         )
 

@@ -127,6 +127,9 @@ class Space:
         return self._inner.audience
 
     recall = _blocking(AsyncSpace.recall)
+    context = _blocking(AsyncSpace.context)
+    inspect_context = _blocking(AsyncSpace.inspect_context)
+    savings = _blocking(AsyncSpace.savings)
     capture = _blocking(AsyncSpace.capture)
     feedback = _blocking(AsyncSpace.feedback)
     set_task = _blocking(AsyncSpace.set_task)

@@ -88,7 +88,7 @@ async def test_what_is_late_is_named_and_the_rest_is_there(space: Space, embedde
     context = await space.context("When does the landlord raise the rent?", deadline_s=0.3)
     assert context.degraded == ("memories: no answer within 0.3 s",)
     assert context.recall.degraded == context.degraded
-    assert [block.name for block in context.blocks] == [BlockName.INSTRUCTIONS, BlockName.PARTICIPANTS, BlockName.CLOCK]
+    assert [block.name for block in context.blocks] == [BlockName.INSTRUCTIONS, BlockName.CLOCK]
     assert context.timings_ms["total"] < 1000
 
 

@@ -87,14 +87,19 @@ async def warm_up(memory: Memory) -> None:
     What fails here is reported by the call that needs it.
     """
     resources = memory.resources
-    if memory.settings.embedder != "openai":
-        with suppress(PerdureError):
-            await resources.embedder.embed(["warm"], "query")
+    await warm_model(memory)
     if memory.settings.relevance_gate:
         # Longer than a recall may take: it is done once for a database, and never if each command gave up too soon.
         with suppress(TimeoutError):
             async with asyncio.timeout(WARM_UP_S):
                 await resources.noise.load()
+
+
+async def warm_model(memory: Memory) -> None:
+    """Loads a model of this process, so that loading it doesn't use up a deadline."""
+    if memory.settings.embedder != "openai":
+        with suppress(PerdureError):
+            await memory.resources.embedder.embed(["warm"], "query")
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

@@ -30,6 +30,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "mail": Entry("perdure.cli.sources:mail", "Read a mailbox over IMAP."),
         "calendar": Entry("perdure.cli.sources:calendar", "Read a calendar: CalDAV, or a published .ics address."),
         "recall": Entry("perdure.cli.retrieve:recall", "Show what would be put into the prompt for a message."),
+        "context": Entry("perdure.cli.context:context", "Show the whole prompt of a turn, or what prompts cost."),
         "search": Entry("perdure.cli.retrieve:search", "Search by meaning and by words."),
         "list": Entry("perdure.cli.browse:list_memories", "List memories, newest first."),
         "show": Entry("perdure.cli.browse:show", "Show one memory with its evidence and history."),
