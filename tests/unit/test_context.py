@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.context import BlockName, Context, Parts, PersonFacts, Trait, build_context, require_layout
+from perdure.context import BlockName, Context, Parts, PersonFacts, RecalledFact, Trait, build_context, require_layout
 from perdure.rules.fencing import NOTE, strip_fenced
 from perdure.rules.tokens import estimated_tokens
 from tests.doubles.prompt_parts import NOON, all_parts, memory_hit, personal_fact, recall_of, server_fact
@@ -189,6 +189,13 @@ def test_the_oldest_facts_go_first_and_pinned_ones_never() -> None:
     room = built(parts).report.tokens - 90
     order = [one.id for one in built(parts, budget=room).report.sacrificed]
     assert order == ["goal/run", "P5"]
+
+
+def test_a_pinned_fact_that_a_keyword_brought_is_not_given_up() -> None:
+    recalled = [RecalledFact(personal_fact(1, "a", pinned=True), "Ada"), RecalledFact(personal_fact(2, "b"), "Ada")]
+    context = built(Parts(recalled=recalled, now=NOON), budget=1)
+    assert [one.id for one in context.report.sacrificed] == ["P2"]
+    assert "ID:P1" in context.tail
 
 
 def test_memories_that_had_to_go_are_named_and_not_counted_as_recalled() -> None:

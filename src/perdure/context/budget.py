@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 JOINT: Final = 2
 """Tokens of the empty line that stands between two blocks."""
-_OF_FACTS: Final = frozenset({BlockName.SERVER_MEMORIES, BlockName.PARTICIPANTS})
+_OF_FACTS: Final = frozenset({BlockName.SERVER_MEMORIES, BlockName.PARTICIPANTS, BlockName.KNOWLEDGE_RECALLED_MEMORIES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,7 @@ def _volatile_steps(parts: Parts) -> Iterator[Sacrificed]:
     yield from _from_the_end(
         BlockName.KNOWLEDGE_RECALLED_MEMORIES,
         [(str(one.fact.id), recalled_fact_line(one, parts.bot)) for one in parts.recalled],
+        staying={str(one.fact.id) for one in parts.recalled if one.fact.pinned},
     )
 
 
@@ -121,9 +122,12 @@ def _stable_steps(parts: Parts) -> Iterator[Sacrificed]:
         yield Sacrificed(block, str(fact.id), estimated_tokens(fact_line(fact, user=user, bot=parts.bot) + "\n"))
 
 
-def _from_the_end(block: BlockName, lines: Sequence[tuple[str, str]]) -> Iterator[Sacrificed]:
-    for place, (name, text) in reversed(list(enumerate(lines))):
-        frame = 0 if place else frame_tokens(block) + JOINT
+def _from_the_end(
+    block: BlockName, lines: Sequence[tuple[str, str]], staying: Set[str] = frozenset()
+) -> Iterator[Sacrificed]:
+    loose = [(name, text) for name, text in lines if name not in staying]
+    for place, (name, text) in reversed(list(enumerate(loose))):
+        frame = 0 if place or staying else frame_tokens(block) + JOINT
         yield Sacrificed(block, name, estimated_tokens(text + "\n") + frame)
 
 
@@ -136,7 +140,7 @@ def _without(parts: Parts, given: Sequence[Sacrificed]) -> Parts:
         documents=_first(parts.documents, gone[BlockName.DOCUMENTS]),
         pending=_first(parts.pending, gone[BlockName.PENDING]),
         memories=_first(parts.memories, gone[BlockName.MEMORIES]),
-        recalled=_first(parts.recalled, gone[BlockName.KNOWLEDGE_RECALLED_MEMORIES]),
+        recalled=[one for one in parts.recalled if str(one.fact.id) not in facts],
         traits=_first(parts.traits, gone[BlockName.TRAITS]),
         server=_but(parts.server, facts),
         people=people,

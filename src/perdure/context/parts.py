@@ -33,7 +33,7 @@ class PersonFacts:
 
 @dataclass(frozen=True, slots=True)
 class RecalledFact:
-    """A dormant fact that this turn brought back; `owner` is the name of its person, None for a server's."""
+    """A fact that this turn brought back, by its meaning or a keyword; `owner` is its person's name, None a server's."""
 
     fact: Fact
     owner: str | None
