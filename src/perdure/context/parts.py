@@ -33,7 +33,7 @@ class PersonFacts:
 
 @dataclass(frozen=True, slots=True)
 class RecalledFact:
-    """A fact that this turn brought back, by its meaning or a keyword; `owner` is its person's name, None a server's."""
+    """A fact that this turn brought back, by meaning or keyword; `owner` is the name of its person, None a server's."""
 
     fact: Fact
     owner: str | None
