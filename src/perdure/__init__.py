@@ -58,10 +58,13 @@ from perdure.types import (
 
 if TYPE_CHECKING:
     from perdure.cognition import CognitionReport, Consultation, Identity
+    from perdure.context import Context, Layout
+    from perdure.fact_types import Participant, Persona, TurnState
     from perdure.ingest import BatchReport, DrainReport, Receipt, ToolResult
     from perdure.memory import Memory
     from perdure.settings import Settings
     from perdure.space import Space
+    from perdure.store.savings import Savings
     from perdure.store.workers import WorkerStatus
     from perdure.upkeep import UpkeepReport
 
@@ -73,13 +76,19 @@ _LAZY = {
     "BatchReport": "perdure.ingest",
     "CognitionReport": "perdure.cognition",
     "Consultation": "perdure.cognition",
+    "Context": "perdure.context",
     "DrainReport": "perdure.ingest",
     "Identity": "perdure.cognition",
+    "Layout": "perdure.context",
     "Memory": "perdure.memory",
+    "Participant": "perdure.fact_types",
+    "Persona": "perdure.fact_types",
     "Receipt": "perdure.ingest",
+    "Savings": "perdure.store.savings",
     "Settings": "perdure.settings",
     "Space": "perdure.space",
     "ToolResult": "perdure.ingest",
+    "TurnState": "perdure.fact_types",
     "UpkeepReport": "perdure.upkeep",
     "WorkerStatus": "perdure.store.workers",
 }
@@ -90,6 +99,7 @@ __all__ = [
     "ConfigurationError",
     "Conflict",
     "Consultation",
+    "Context",
     "DatabaseUnavailable",
     "DrainReport",
     "EmbeddingFailed",
@@ -104,6 +114,7 @@ __all__ = [
     "Hit",
     "Identity",
     "InvalidInput",
+    "Layout",
     "LeftOut",
     "Memory",
     "MemoryType",
@@ -114,11 +125,14 @@ __all__ = [
     "NotFound",
     "Nothing",
     "Outcome",
+    "Participant",
     "Pending",
     "PendingItem",
     "PerdureError",
+    "Persona",
     "Recall",
     "Receipt",
+    "Savings",
     "SearchResult",
     "ServerStartFailed",
     "Settings",
@@ -131,6 +145,7 @@ __all__ = [
     "TaskRecall",
     "ToolResult",
     "Trust",
+    "TurnState",
     "UpkeepReport",
     "WhyNot",
     "WorkerStatus",
