@@ -16,7 +16,9 @@ MAX_CHUNK_BYTES: Final = 1200
 """The mission's MaxChunkBytes: the longest piece, in bytes of UTF-8."""
 
 _LEAST_FILL: Final = 3
-_GRAPHEME, _WORD, _SENTENCE, _LINE, _PARAGRAPH = range(5)
+GRAPHEME, _WORD, _SENTENCE, _LINE, _PARAGRAPH = range(5)
+"""How strong a break is; a grapheme's end is none, and the last resort."""
+
 _LINE_ENDS: Final = frozenset({"\n", "\r", "\r\n", "\u0085", "\u2028", "\u2029"})
 _LONGEST_CODE_POINT: Final = 4
 
@@ -34,7 +36,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class _Break:
+class Break:
     """A place to cut: the piece ends before unit `end`, the next one starts at unit `start`, white space between."""
 
     end: int
@@ -75,7 +77,7 @@ def chunk(
     first = next(place for place, unit in enumerate(units) if not unit.isspace())
     last = next(place for place in range(len(units), 0, -1) if not units[place - 1].isspace())
     sizes = [0, *accumulate(len(unit.encode()) for unit in units)]
-    breaks = _breaks(units, first, last, sentence_ends(text))
+    breaks = find_breaks(units, first, last, sentence_ends(text))
     pieces: list[Chunk] = []
     start, passed = first, 0
     while sizes[last] - sizes[start] > max_bytes:
@@ -101,10 +103,10 @@ def _parts(unit: str, max_bytes: int) -> list[str]:
     return [unit] if len(unit) * _LONGEST_CODE_POINT <= max_bytes or len(unit.encode()) <= max_bytes else list(unit)
 
 
-def _breaks(units: Sequence[str], first: int, last: int, sentences: Iterable[int]) -> list[_Break]:
+def find_breaks(units: Sequence[str], first: int, last: int, sentences: Iterable[int]) -> list[Break]:
     """Every break between `first` and `last`, in order of place."""
     ends = set(sentences)
-    found: list[_Break] = []
+    found: list[Break] = []
     offset = sum(map(len, units[:first]))
     place = first
     while place < last:
@@ -116,16 +118,16 @@ def _breaks(units: Sequence[str], first: int, last: int, sentences: Iterable[int
             place += 1
         strength = (_SENTENCE if sentence else _WORD) if lines == 0 else min(_SENTENCE + lines, _PARAGRAPH)
         if place > end or sentence:
-            found.append(_Break(end, place, strength))
+            found.append(Break(end, place, strength))
         offset += len(units[place])
         place += 1
     return found
 
 
-def _choose(breaks: Sequence[_Break], passed: int, sizes: Sequence[int], start: int, limit: int) -> _Break:
+def _choose(breaks: Sequence[Break], passed: int, sizes: Sequence[int], start: int, limit: int) -> Break:
     """Where the piece from unit `start` ends, at most at unit `limit`."""
     full = sizes[limit] - sizes[start]
-    best = _Break(limit, limit, _GRAPHEME)
+    best = Break(limit, limit, GRAPHEME)
     for place in range(passed, len(breaks)):
         found = breaks[place]
         if found.end > limit:

@@ -6,7 +6,7 @@ an optional package. `docs/text.md` shows the rules by example.
 """
 
 from perdure.text.consent import asks_to_forget_this
-from perdure.text.cutting import chunks, graphemes, sentence_ends, truncate_bytes, truncate_chars
+from perdure.text.cutting import chunks, graphemes, passages, sentence_ends, truncate_bytes, truncate_chars
 from perdure.text.dates import date_terms, query_date_terms
 from perdure.text.door import MAX_TEXT_BYTES, clean, has_letter_or_digit, require_text
 from perdure.text.folding import fold
@@ -58,6 +58,7 @@ __all__ = [
     "masked_fields",
     "masked_json",
     "name_keys",
+    "passages",
     "phrase_in",
     "query_date_terms",
     "query_terms",

@@ -1,4 +1,4 @@
-"""Where a text may be cut: graphemes, sentences, and the chunks made of them."""
+"""Where a text may be cut: graphemes, sentences, and the chunks and passages made of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from typing import Any, Final
 import regex
 
 from perdure.rules.chunking import MAX_CHUNK_BYTES, Chunk, chunk
+from perdure.rules.passages import Passage
+from perdure.rules.passages import passages as overlapping
 
 _GRAPHEME: Final = regex.compile(r"\X")
+_WINDOW_CHARS: Final = 4000
+"""Longer than any sentence, and short enough to be split in a few milliseconds."""
 
 
 def graphemes(text: str) -> list[str]:
@@ -28,13 +32,33 @@ def _sentencex() -> Any:
 
 
 def sentence_ends(text: str) -> Iterable[int]:
-    """Offsets just after each sentence, in code points; works without knowing the language, Thai has none."""
-    return [sentence["end_index"] for sentence in _sentencex().get_sentence_boundaries("en", text)]
+    """Offsets just after each sentence, in code points; works without knowing the language, Thai has none.
+
+    What splits takes time that grows with the square of a paragraph (two minutes for one of 750,000 Chinese
+    characters), so it is shown a window at a time. Each begins with the sentence that the one before left open.
+    """
+    ends: list[int] = []
+    start = 0
+    while start < len(text):
+        stop = min(start + _WINDOW_CHARS, len(text))
+        boundaries = _sentencex().get_sentence_boundaries("en", text[start:stop])
+        found = [start + sentence["end_index"] for sentence in boundaries]
+        if stop < len(text):
+            found = [end for end in found if end < stop]
+            stop = found[-1] if found else stop
+        ends += found
+        start = stop
+    return ends
 
 
 def chunks(text: str, max_bytes: int = MAX_CHUNK_BYTES) -> list[Chunk]:
     """`rules.chunking.chunk` with real graphemes and sentences: pieces of at most `max_bytes` bytes of UTF-8."""
     return chunk(text, max_bytes, graphemes=graphemes, sentence_ends=sentence_ends)
+
+
+def passages(text: str) -> list[Passage]:
+    """`rules.passages.passages` with real graphemes and sentences: at most 1000 characters, 200 of them shared."""
+    return overlapping(text, graphemes=graphemes, sentence_ends=sentence_ends)
 
 
 def truncate_chars(text: str, limit: int) -> str:
