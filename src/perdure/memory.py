@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from perdure.afterwards import finish as finish_afterwards
+from perdure.assembling import finish_afterwards
 from perdure.calibrating import stop as stop_calibrating
 from perdure.clock import Clock, DatabaseClock
 from perdure.embedding import Embedder, GuardedEmbedder, NoiseLevel, open_embedder

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Unpack
 
 from perdure import door, ingest, recall
-from perdure.afterwards import start_after_reply
+from perdure.assembling import start_after_reply
 from perdure.context import Context
 from perdure.door import FilterArguments
 from perdure.errors import InvalidInput

@@ -32,7 +32,7 @@ def start_after_reply(resources: Resources, space: SpaceRow, context: Context, *
     task.add_done_callback(resources.afterwards.discard)
 
 
-async def finish(resources: Resources) -> None:
+async def finish_afterwards(resources: Resources) -> None:
     """Waits for what is under way, a while; what isn't done by then is cut off."""
     tasks = set(resources.afterwards)
     if not tasks:

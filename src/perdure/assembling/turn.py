@@ -1,0 +1,186 @@
+"""One turn's prompt: all that remembers is asked at once, and what fails or is late is left out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from perdure import ltm, recall
+from perdure.assembling.asked import Asked
+from perdure.assembling.gathering import Gathering, SharedQuery
+from perdure.cognition import read_identity
+from perdure.context import Context, Parts, PersonFacts, Trait, build_context
+from perdure.fact_types import EVERY_LINEAGE, Person, TurnState
+from perdure.recall import Selection
+from perdure.resources import Resources
+from perdure.store.database import SpaceTransaction, Transaction
+from perdure.store.people import read_people, self_teaching_enabled
+from perdure.store.spaces import SpaceRow
+from perdure.store.traits import list_traits
+from perdure.text import has_memory_intent
+from perdure.types import Recall
+
+PREFIXES: Final = 4096
+"""Conversations whose last prefix is remembered."""
+
+DEFAULT_BOT: Final = "Assistant"
+"""What `{bot}` stands for where no persona speaks."""
+
+FindSpace = Callable[[], Awaitable[tuple[SpaceRow, Asked] | None]]
+"""Finds the space, and reads what is asked in its time zone; None where there is no such space."""
+
+
+async def assemble(resources: Resources, find: FindSpace, asked: Asked) -> Context:
+    """The prompt of a turn, never later than the deadline. Writes nothing; there is little in it without a space."""
+    gathering = Gathering(resources.database.clock, asked.deadline_s)
+    found = await gathering.part("space", _found(find), None)
+    space, asked = found or (None, asked)
+    query = SharedQuery(resources.embedder, asked.turn)
+    turn = _Turn(resources, space, asked, query, gathering)
+    try:
+        known, selection = await asyncio.gather(
+            gathering.part("identity", turn.known(), _Known(Parts(), asked.state)),
+            gathering.part("memories", turn.memories(), Selection()),
+        )
+    finally:
+        query.cancel()
+    parts = replace(
+        known.parts,
+        instructions=asked.instructions,
+        people=_people(known.state, introduces=asked.introduces),
+        memories=selection.hits,
+        pending=selection.pending,
+        bot=asked.state.persona.name if asked.state.persona else DEFAULT_BOT,
+    )
+    timings = gathering.finished()
+    intent = has_memory_intent(asked.turn.message)
+    context = build_context(
+        asked.turn.message,
+        parts,
+        asked.layout,
+        recall=_recall(asked, selection, gathering),
+        budget=asked.budget,
+        before=resources.prefixes.get(asked.conversation, ()),
+        degraded=tuple(f"{name}: {why}" for name, why in gathering.degraded.items()),
+        timings_ms=timings,
+        memory_intent=intent,
+        tools=_tools(asked.tools, first=intent) if known.may_teach else asked.tools,
+        real=asked.real,
+    )
+    if asked.real:
+        _remember_prefix(resources, asked.conversation, context)
+    return context
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is read first: the parts that need no embedding, who takes part, and whether facts may be self-taught."""
+
+    parts: Parts
+    state: TurnState
+    may_teach: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """What each part of a prompt is worked out from."""
+
+    resources: Resources
+    space: SpaceRow | None
+    asked: Asked
+    query: SharedQuery
+    gathering: Gathering
+
+    async def known(self) -> _Known:
+        """Who the user is, the time, and whether the assistant may teach itself, in one transaction."""
+        space, state = self.space, self.asked.state
+        if space is None:
+            now = await self.resources.database.across(_time, timeout_s=self.gathering.left_s)
+            return _Known(Parts(now=now), state, may_teach=_can_teach(state))
+
+        async def read(tx: SpaceTransaction) -> _Known:
+            identity = await read_identity(tx, space)
+            traits = [Trait(one.category, one.key, one.value) for one in await list_traits(tx)]
+            parts = Parts(identity=identity.profile, traits=traits, now=tx.now, time_zone=space.time_zone)
+            teaches = _can_teach(state) and (
+                state.server_id is None or await self_teaching_enabled(tx, state.server_id)
+            )
+            if self.asked.introduces:
+                return _Known(parts, state, may_teach=teaches)
+            return _Known(parts, _as_set(state, await read_people(tx, [ltm.USER])), may_teach=teaches)
+
+        return await self.resources.database.in_space(space.id, read, timeout_s=self.gathering.left_s)
+
+    async def memories(self) -> Selection:
+        """Recalled memories, and exchanges that wait."""
+        turn = self.asked.turn
+        if self.space is None or not turn.message.strip():
+            return Selection()
+        vectors = await self.query.of_turn()
+        gated, left_s = self.resources.settings.relevance_gate, self.gathering.left_s
+        return await recall.look_up(self.resources, self.space, turn, vectors, gated=gated, timeout_s=left_s)
+
+
+def _people(state: TurnState, *, introduces: bool) -> list[PersonFacts]:
+    """Who takes part, as far as there is something to say of them."""
+    people = [PersonFacts(one.user_id, one.name, one.aliases) for one in state.participants]
+    return [one for one in people if one.facts or introduces]
+
+
+def _can_teach(state: TurnState) -> bool:
+    """Whether a tool for facts could do anything in this turn: somebody speaks to a persona."""
+    return state.persona is not None and state.persona.lineage != EVERY_LINEAGE and state.speaker is not None
+
+
+def _as_set(state: TurnState, people: Mapping[str, Person]) -> TurnState:
+    """The one user of a space under the name that was set."""
+    named = [
+        replace(one, name=people[one.user_id].name or one.name, aliases=people[one.user_id].aliases)
+        for one in state.participants
+    ]
+    return replace(state, speaker=named[0], participants=tuple(named))
+
+
+def _tools(own: tuple[Mapping[str, object], ...], *, first: bool) -> tuple[Mapping[str, object], ...]:
+    """The host's tools and those for facts, which come first where something is to be remembered."""
+    for_facts = tuple(
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        }
+        for tool in ltm.TOOLS
+    )
+    return (*for_facts, *own) if first else (*own, *for_facts)
+
+
+def _remember_prefix(resources: Resources, conversation: Hashable, context: Context) -> None:
+    resources.prefixes[conversation] = tuple(replace(one, text="") for one in context.blocks if one.cacheable)
+    resources.prefixes.move_to_end(conversation)
+    if len(resources.prefixes) > PREFIXES:
+        resources.prefixes.popitem(last=False)
+
+
+async def _found(find: FindSpace) -> tuple[SpaceRow, Asked] | None:
+    return await find()
+
+
+async def _time(tx: Transaction) -> datetime:
+    return tx.now
+
+
+def _recall(asked: Asked, selection: Selection, gathering: Gathering) -> Recall:
+    """What came to mind, before the budget of the whole prompt; prefix and tail are set with that."""
+    why = gathering.degraded.get("memories")
+    return Recall(
+        query=asked.turn.message,
+        memories=selection.hits,
+        pending=selection.pending,
+        prefix="",
+        tail="",
+        degraded=() if why is None else (f"memories: {why}",),
+        timings_ms=gathering.timings_ms,
+        left_out=selection.left_out,
+    )
