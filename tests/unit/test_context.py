@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.context import BlockName, Context, Parts, PersonFacts, RecalledFact, Trait, build_context, require_layout
+from perdure.context import (
+    BlockName,
+    Context,
+    Parts,
+    Passage,
+    PersonFacts,
+    RecalledFact,
+    Trait,
+    build_context,
+    require_layout,
+)
 from perdure.rules.fencing import NOTE, strip_fenced
 from perdure.rules.tokens import estimated_tokens
 from tests.doubles.prompt_parts import NOON, all_parts, memory_hit, personal_fact, recall_of, server_fact
@@ -63,6 +73,14 @@ def test_recalled_facts_show_whose_they_are() -> None:
     tail = built(all_parts("tea")).tail
     assert '<fact id="ID:P4" date="2026-03-01" owner="tea">tea</fact>' in tail
     assert '<fact id="ID:S5" date="2026-03-01" owner="server">tea</fact>' in tail
+
+
+def test_passages_stand_document_by_document_and_the_least_similar_go_first() -> None:
+    passages = [Passage("b.md", 3, "x", 0.9), Passage("a.md", 1, "y", 0.8), Passage("b.md", 2, "z", 0.7)]
+    context = built(Parts(documents=passages))
+    assert re.findall(r'document="(.+?)" part="(\d)"', context.tail) == [("b.md", "2"), ("b.md", "3"), ("a.md", "1")]
+    less = built(Parts(documents=passages), budget=context.report.tokens - 1)
+    assert re.findall(r'part="(\d)"', less.tail) == ["3", "1"]
 
 
 def test_what_has_nothing_to_say_is_not_there() -> None:

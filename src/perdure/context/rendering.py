@@ -9,6 +9,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from perdure.context.blocks import (
+    Passage,
     clock_line,
     fact_line,
     identity_line,
@@ -91,7 +92,7 @@ def volatile_blocks(parts: Parts) -> dict[BlockName, str]:
     recalled = [recalled_fact_line(one, parts.bot) for one in parts.recalled]
     return _there({
         BlockName.KNOWLEDGE_RECALLED_MEMORIES: render_block("KNOWLEDGE_RECALLED_MEMORIES", recalled),
-        BlockName.DOCUMENTS: render_block("documents", map(passage_line, parts.documents)),
+        BlockName.DOCUMENTS: render_block("documents", map(passage_line, by_document(parts.documents))),
         BlockName.MEMORIES: render_block("memories", [recalled_line(hit, zone) for hit in parts.memories]),
         BlockName.PENDING: render_block("pending", [recalled_line(item, zone) for item in parts.pending]),
         BlockName.CLOCK: "" if parts.now is None else clock_line(parts.now, parts.time_zone),
@@ -106,6 +107,14 @@ def recalled_fact_line(one: RecalledFact, bot: str) -> str:
 def by_id(facts: Iterable[Fact]) -> list[Fact]:
     """Facts in the order in which they were learned: a new one changes nothing that stands before it."""
     return sorted(facts, key=lambda fact: fact.id)
+
+
+def by_document(passages: Sequence[Passage]) -> list[Passage]:
+    """Passages document by document, the one with the best first, each in the order in which it is read."""
+    first: dict[str, int] = {}
+    for place, one in enumerate(passages):
+        first.setdefault(one.document, place)
+    return sorted(passages, key=lambda one: (first[one.document], one.part))
 
 
 def _people(parts: Parts, render: RenderFacts) -> list[str]:
