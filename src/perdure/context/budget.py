@@ -12,10 +12,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
-from perdure.context.blocks import clock_reserve, fact_line, frame_tokens, passage_line, recalled_line, trait_line
+from perdure.context.blocks import (
+    LINES_KEPT,
+    clock_reserve,
+    fact_line,
+    frame_tokens,
+    passage_line,
+    recalled_line,
+    trait_line,
+)
 from perdure.context.layouts import BlockName
 from perdure.context.parts import Parts
 from perdure.context.rendering import RenderFacts, recalled_fact_line, rendered, stable_blocks, volatile_blocks
@@ -119,7 +128,12 @@ def _stable_steps(parts: Parts) -> Iterator[Sacrificed]:
     for user, fact in sorted(loose, key=lambda one: (one[1].updated_at, one[1].id)):
         of_server = fact.id.kind is FactKind.SERVER
         block = BlockName.SERVER_MEMORIES if of_server else BlockName.PARTICIPANTS
-        yield Sacrificed(block, str(fact.id), estimated_tokens(fact_line(fact, user=user, bot=parts.bot) + "\n"))
+        yield Sacrificed(block, str(fact.id), _line_tokens(fact_line(fact, user=user, bot=parts.bot)))
+
+
+@lru_cache(maxsize=LINES_KEPT)
+def _line_tokens(line: str) -> int:
+    return estimated_tokens(line + "\n")
 
 
 def _from_the_end(
@@ -128,7 +142,7 @@ def _from_the_end(
     loose = [(name, text) for name, text in lines if name not in staying]
     for place, (name, text) in reversed(list(enumerate(loose))):
         frame = 0 if place or staying else frame_tokens(block) + JOINT
-        yield Sacrificed(block, name, estimated_tokens(text + "\n") + frame)
+        yield Sacrificed(block, name, _line_tokens(text) + frame)
 
 
 def _without(parts: Parts, given: Sequence[Sacrificed]) -> Parts:
