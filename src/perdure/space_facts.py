@@ -8,6 +8,7 @@ from perdure import door, ingest, ltm
 from perdure.errors import InvalidInput
 from perdure.fact_types import (
     EVERY_LINEAGE,
+    FIRST_LINEAGE,
     Fact,
     FactChange,
     FactId,
@@ -229,7 +230,12 @@ class SpaceFacts(SpacePeople):
 
 
 def _lineage(persona: Persona | None) -> int:
-    return EVERY_LINEAGE if persona is None else ltm.require_persona(persona).lineage
+    if persona is None:
+        return EVERY_LINEAGE
+    lineage = ltm.require_persona(persona).lineage
+    if EVERY_LINEAGE < lineage < FIRST_LINEAGE:
+        raise InvalidInput("persona.lineage", lineage, f"lineages of personas begin at {FIRST_LINEAGE}")
+    return lineage
 
 
 def _id(fact_id: object, field: str = "id") -> FactId:
