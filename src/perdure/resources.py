@@ -68,8 +68,8 @@ class Resources:
     """By conversation, the stable blocks of its last prompt, without their texts; those least recently used leave."""
     accounted: WeakSet[object] = field(default_factory=WeakSet)
     """The prompts whose reply was followed up already."""
-    rendered: dict[tuple[int, FactScope], object] = field(default_factory=dict)
-    """By space and scope, the last text rendered of its facts (ltm/rendered.py)."""
+    rendered: dict[tuple[int, FactScope], dict[Hashable, str]] = field(default_factory=dict)
+    """By space and scope, texts rendered of its facts (ltm/rendered.py)."""
     notifier: Notifier | None = None
     """Who is told of changes of facts."""
     privacy: PrivacyLookup | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -13,7 +13,7 @@ from perdure.assembling.asked import Asked
 from perdure.assembling.gathering import Gathering, SharedQuery
 from perdure.cognition import read_identity
 from perdure.context import Context, Parts, PersonFacts, Trait, build_context
-from perdure.fact_types import EVERY_LINEAGE, Person, TurnState
+from perdure.fact_types import EVERY_LINEAGE, Fact, Person, TurnState
 from perdure.recall import Selection
 from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction, Transaction
@@ -63,6 +63,7 @@ async def assemble(resources: Resources, find: FindSpace, asked: Asked) -> Conte
         asked.layout,
         recall=_recall(asked, selection, gathering),
         budget=asked.budget,
+        render=turn.render,
         before=resources.prefixes.get(asked.conversation, ()),
         degraded=tuple(f"{name}: {why}" for name, why in gathering.degraded.items()),
         timings_ms=timings,
@@ -93,6 +94,10 @@ class _Turn:
     asked: Asked
     query: SharedQuery
     gathering: Gathering
+
+    def render(self, facts: Sequence[Fact], user: str, bot: str) -> str:
+        """Lines of facts, most of which were rendered in a turn before."""
+        return ltm.render_facts(self.resources, self.space.id if self.space else 0, facts, user, bot)
 
     async def known(self) -> _Known:
         """Who the user is, the time, and whether the assistant may teach itself, in one transaction."""

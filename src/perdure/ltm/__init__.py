@@ -6,6 +6,7 @@ from perdure.ltm.content import require_content
 from perdure.ltm.create import create_long_term_memory
 from perdure.ltm.forgetting import forget_all, forget_facts, forget_person
 from perdure.ltm.notices import open_notifier
+from perdure.ltm.rendered import render_facts
 from perdure.ltm.restoring import restore_archived, undo_to
 from perdure.ltm.state import require_persona, require_state
 from perdure.ltm.targets import name_key
@@ -29,6 +30,7 @@ __all__ = [
     "open_notifier",
     "read_about",
     "remember_fact",
+    "render_facts",
     "require_content",
     "require_persona",
     "require_state",
