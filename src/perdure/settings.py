@@ -172,6 +172,14 @@ class Settings(BaseSettings):
         default=1000, ge=1, le=1000, validation_alias=AliasChoices(f"{PREFIX}MAX_MEMORY_LENGTH", "MAX_MEMORY_LENGTH")
     )
     """Characters of one fact (mission: 1000)."""
+    fact_vectors: bool = True
+    """False: facts are never embedded, so that none is scored, ages, becomes dormant or makes room for another."""
+    fact_recall_s: float = Field(default=1.5, gt=0, le=60)
+    """For scoring the facts of a turn, the embedding of its query included (mission: 1,500 ms)."""
+    process_memory_limit_mb: int | None = Field(default=None, ge=64, le=1_000_000)
+    """Memory of this process beyond which facts are not scored until it has less; None is no limit."""
+    sample_days: Days = 30
+    """Days that samples of turns are kept (mission: 30)."""
     notice_url: str | None = None
     """Where changes of facts are told, by POST; None tells nobody."""
     notice_key: SecretStr | None = None
@@ -179,6 +187,20 @@ class Settings(BaseSettings):
     """For one notice; what fails or is late is logged, and nothing else."""
     notice_log: bool = False
     """Whether changes of facts are logged, without what they say."""
+
+    max_document_bytes: int = Field(
+        default=4 * 1024**2,
+        ge=1,
+        le=64 * 1024**2,
+        validation_alias=AliasChoices(f"{PREFIX}MAX_DOCUMENT_BYTES", "MAX_DOCUMENT_BYTES"),
+    )
+    """The largest file that is taken in as a document (mission: 4 MB)."""
+    max_documents: int = Field(default=20, ge=1, le=10_000)
+    """Documents of one scope: of a server or the whole space, a lineage or all, an audience or everybody."""
+    max_document_chunks: int = Field(default=1000, ge=1, le=100_000)
+    """Passages of all documents of one scope: every search compares them one by one."""
+    document_timeout_s: float = Field(default=60.0, gt=0, le=3600)
+    """For the process that reads one PDF."""
 
     superseded_grace_days: Days = Field(
         default=7, validation_alias=AliasChoices(f"{PREFIX}SUPERSEDED_GRACE_DAYS", "SUPERSEDED_GRACE_DAYS")

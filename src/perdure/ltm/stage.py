@@ -6,5 +6,5 @@ from perdure.resources import Resources
 
 
 def dormancy_possible(resources: Resources) -> bool:
-    """Whether memories decay in this installation; pgvector and an embedding model are there wherever Perdure is."""
-    return resources.settings.memory_decay_enabled
+    """Whether memories decay in this installation, and facts have the vectors without which nothing wakes them."""
+    return resources.settings.memory_decay_enabled and resources.settings.fact_vectors

@@ -6,19 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from psycopg.types.json import Jsonb
-
 from perdure.store.database import SpaceTransaction
+from perdure.store.metric_samples import record_sample
 
 PROMPT: Final = "prompt"
 """The metric of a prompt's own sample."""
 MEMORY_RECALL: Final = "memory_recall"
 """The metric of the facts of a turn (mission)."""
-
-INSERT_PROMPT: Final = """
-    INSERT INTO metric_samples (space_id, metric, sampled_at, outcome, numbers)
-    VALUES (%(space_id)s, %(metric)s, %(now)s, 'built', %(numbers)s)
-"""
 
 READ_SAVINGS: Final = """
     SELECT count(*) FILTER (WHERE s.metric = %(prompt)s) AS prompts,
@@ -84,7 +78,7 @@ class Savings:
 async def record_prompt(tx: SpaceTransaction, *, prefix_tokens: int, reused_tokens: int, tail_tokens: int) -> None:
     """Keeps what one prompt cost."""
     numbers = {"prefix_tokens": prefix_tokens, "reused_tokens": reused_tokens, "tail_tokens": tail_tokens}
-    await tx.execute(INSERT_PROMPT, {"metric": PROMPT, "numbers": Jsonb(numbers)})
+    await record_sample(tx, PROMPT, "built", numbers)
 
 
 async def read_savings(tx: SpaceTransaction, since: datetime) -> Savings:

@@ -16,6 +16,7 @@ from perdure.resources import Resources
 from perdure.store.aging import age, next_window
 from perdure.store.database import SpaceTransaction
 from perdure.store.leases import Leased, end, take
+from perdure.store.metric_samples import retire_samples
 from perdure.store.spaces import SpaceRow
 from perdure.store.upkeep import (
     WINDOW,
@@ -160,8 +161,8 @@ async def _age(resources: Resources, space: SpaceRow, after: int, last: int, tal
         tally.awkward.append(last)
 
 
-async def _retire(resources: Resources, space: SpaceRow, tally: Tally, stop: Callable[[], bool]) -> bool:
-    """Drops what side tables hold beyond their retention; returns whether all of it was gone through."""
+async def _retire_small(resources: Resources, space: SpaceRow, tally: Tally) -> None:
+    """Drops from side tables that are small enough for a statement each."""
     settings, database = resources.settings, resources.database
 
     async def usage(tx: SpaceTransaction) -> int:
@@ -170,12 +171,23 @@ async def _retire(resources: Resources, space: SpaceRow, tally: Tally, stop: Cal
     async def runs(tx: SpaceTransaction) -> int:
         return await retire_runs(tx, tx.now - timedelta(days=settings.usage_days))
 
+    async def samples(tx: SpaceTransaction) -> int:
+        return await retire_samples(tx, tx.now - timedelta(days=settings.sample_days))
+
+    tally.retired["model_usage"] += await database.in_space(space.id, usage)
+    tally.retired["cognition_runs"] += await database.in_space(space.id, runs)
+    tally.retired["metric_samples"] += await database.in_space(space.id, samples)
+
+
+async def _retire(resources: Resources, space: SpaceRow, tally: Tally, stop: Callable[[], bool]) -> bool:
+    """Drops what side tables hold beyond their retention; returns whether all of it was gone through."""
+    settings, database = resources.settings, resources.database
+
     async def history(tx: SpaceTransaction) -> int:
         assert settings.history_days is not None
         return await retire_history(tx, tx.now - timedelta(days=settings.history_days))
 
-    tally.retired["model_usage"] += await database.in_space(space.id, usage)
-    tally.retired["cognition_runs"] += await database.in_space(space.id, runs)
+    await _retire_small(resources, space, tally)
     reached: str | None = ""
     while reached is not None:
         if stop():

@@ -1,0 +1,108 @@
+"""Candidates of a turn: the facts that may be used here, now, with these people. What is filtered out is none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from perdure.fact_types import EVERY_LINEAGE, Fact, FactKind, FactScope, Participant, Person, Privacy, TurnState
+from perdure.ltm.privacy import wish_of
+from perdure.resources import Resources
+from perdure.rules.fact_tags import one_occurs
+from perdure.store.database import SpaceTransaction
+from perdure.store.fact_vectors import vectors_possible
+from perdure.store.facts import read_scopes
+from perdure.store.people import read_people
+from perdure.store.spaces import SpaceRow
+from perdure.text import fold
+
+
+@dataclass(frozen=True, slots=True)
+class FactTurn:
+    """A turn as facts see it. `recent` are the latest texts of the conversation, in which keywords are looked for."""
+
+    state: TurnState
+    message: str
+    recent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The facts that may be used in a turn, newest first, and the scopes that were looked into.
+
+    `vectors_possible`: the database has pgvector.
+    """
+
+    scopes: tuple[FactScope, ...] = ()
+    server: tuple[Fact, ...] = ()
+    people: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
+    vectors_possible: bool = True
+
+    @property
+    def every(self) -> tuple[Fact, ...]:
+        """All of them, those of the server first."""
+        return (*self.server, *(fact for facts in self.people.values() for fact in facts))
+
+
+async def find_candidates(resources: Resources, space: SpaceRow, turn: FactTurn) -> Candidates:
+    """Reads the facts of the turn's server and people as they are now.
+
+    Raises DatabaseUnavailable.
+    """
+    state = turn.state
+    hidden = await _hidden_by_host(resources, space, state.participants)
+    lineages = sorted({EVERY_LINEAGE, state.persona.lineage if state.persona else EVERY_LINEAGE})
+
+    async def read(tx: SpaceTransaction) -> Candidates:
+        people = await read_people(tx, [person.user_id for person in state.participants])
+        shown = [
+            person.user_id
+            for person in state.participants
+            if not person.impersonated
+            and person.user_id not in hidden
+            and _shows(people[person.user_id], state.server_id)
+        ]
+        scopes = [FactScope(FactKind.PERSONAL, user_id, lineage) for user_id in shown for lineage in lineages]
+        if state.server_id is not None:
+            scopes += [FactScope(FactKind.SERVER, state.server_id, lineage) for lineage in lineages]
+        found = await read_scopes(tx, scopes)
+        texts = [fold(text) for text in (turn.message, *turn.recent)]
+        kept = {scope: _used(known.facts, state.channel_id, texts) for scope, known in found.items()}
+        return Candidates(
+            scopes=tuple(scopes),
+            server=_of(kept, FactKind.SERVER, state.server_id),
+            people={user_id: facts for user_id in shown if (facts := _of(kept, FactKind.PERSONAL, user_id))},
+            vectors_possible=await vectors_possible(tx),
+        )
+
+    return await resources.database.in_space(space.id, read)
+
+
+def _shows(person: Person, server_id: str | None) -> bool:
+    """Whether what is known of a person is used here: they may want nothing known, or nothing used in this server."""
+    return person.privacy is not Privacy.FULL and person.personalised.get(server_id or "", True)
+
+
+async def _hidden_by_host(resources: Resources, space: SpaceRow, people: Iterable[Participant]) -> frozenset[str]:
+    """Whom the host's own lookup hides; asked only where there is one, and yes where it fails."""
+    if resources.privacy is None:
+        return frozenset()
+    ids = [person.user_id for person in people]
+    wishes = await asyncio.gather(*(wish_of(resources, space, user_id) for user_id in ids))
+    return frozenset(user_id for user_id, wish in zip(ids, wishes, strict=True) if wish.level is Privacy.FULL)
+
+
+def _used(facts: Iterable[Fact], channel_id: str | None, texts: Sequence[str]) -> tuple[Fact, ...]:
+    """Those that belong into this channel, and whose keywords occur."""
+    return tuple(
+        fact
+        for fact in facts
+        if (not fact.channel_ids or channel_id in fact.channel_ids)
+        and (not fact.tags or one_occurs([fold(tag) for tag in fact.tags], texts))
+    )
+
+
+def _of(found: Mapping[FactScope, tuple[Fact, ...]], kind: FactKind, owner: str | None) -> tuple[Fact, ...]:
+    own = [fact for scope, facts in found.items() if scope.kind is kind and scope.owner == owner for fact in facts]
+    return tuple(sorted(own, key=lambda fact: (fact.created_at, fact.id), reverse=True))
