@@ -38,7 +38,7 @@ class DocumentScope:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document without its text. `bytes` is the size of the file; no `channel_ids`: every channel.
+    """A document without its text. `size` is that of the file in bytes; no `channel_ids`: every channel.
 
     `parts` counts its passages, `embedded` those with a vector of the embedder at hand: the others are not found.
     """
@@ -46,7 +46,7 @@ class Document:
     id: int
     name: str
     media_type: str
-    bytes: int
+    size: int
     parts: int
     embedded: int
     scope: DocumentScope

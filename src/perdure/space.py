@@ -17,6 +17,7 @@ from perdure.door import FilterArguments
 from perdure.errors import InvalidInput
 from perdure.ingest import Draft, ToolResult
 from perdure.space_context import MAX_HISTORY, MAX_RECALLED, SpaceContext
+from perdure.space_documents import SpaceDocuments
 from perdure.space_facts import SpaceFacts
 from perdure.space_intake import operation_key
 from perdure.store.database import SpaceTransaction
@@ -42,7 +43,7 @@ MAX_FOUND = 100
 MAX_SEARCH_DEADLINE_S = 300
 
 
-class Space(SpaceContext, SpaceFacts):
+class Space(SpaceContext, SpaceFacts, SpaceDocuments):
     """A handle on one space, bound to an audience. Cheap to make; holds no connection.
 
     `audience` is who may see what is said here (a private or a group conversation); None is the whole space. Every

@@ -103,11 +103,11 @@ class SpaceFacts(SpacePeople):
             PrivacyRestricted: the person's privacy level is full.
         """
         kind, owner = ltm.read_about(about)
-        scope = FactScope(kind, owner, _lineage(persona))
+        scope = FactScope(kind, owner, lineage_of(persona))
         new = NewFact(
             self._content(fact),
             tags=_tags(tags),
-            channel_ids=_channels(channels),
+            channel_ids=read_channels(channels),
             taught_by=ltm.USER,
             pinned=door.require_flag(pinned, "pinned"),
         )
@@ -133,7 +133,7 @@ class SpaceFacts(SpacePeople):
         if about is not None:
             kind, owner = ltm.read_about(about)
             kinds = (kind,)
-        lineages = None if persona is None else (_lineage(persona), EVERY_LINEAGE)
+        lineages = None if persona is None else (lineage_of(persona), EVERY_LINEAGE)
         gone = door.require_flag(archived, "archived")
         space = await self._memory.find_space(self.name)
         if space is None:
@@ -167,7 +167,7 @@ class SpaceFacts(SpacePeople):
         edit = FactEdit(
             None if content is None else self._content(content),
             None if tags is None else _tags(tags),
-            None if channels is None else _channels(channels),
+            None if channels is None else read_channels(channels),
         )
         return await ltm.edit_fact(self._resources, await self._require_space(), wanted, edit)
 
@@ -229,7 +229,8 @@ class SpaceFacts(SpacePeople):
         return ltm.require_content(words, self._resources.settings.max_memory_length)
 
 
-def _lineage(persona: Persona | None) -> int:
+def lineage_of(persona: Persona | None) -> int:
+    """The lineage of a persona as something may be kept for it; None is every persona."""
     if persona is None:
         return EVERY_LINEAGE
     lineage = ltm.require_persona(persona).lineage
@@ -257,7 +258,8 @@ def _tags(tags: Iterable[str] | str) -> tuple[str, ...]:
         raise InvalidInput("tags", tags, str(error)) from None
 
 
-def _channels(channels: Iterable[str] | str) -> tuple[str, ...]:
+def read_channels(channels: Iterable[str] | str) -> tuple[str, ...]:
+    """Ids of channels, each once; a bare text is one."""
     given = [channels] if isinstance(channels, str) else channels
     if not isinstance(given, Iterable):
         raise InvalidInput("channels", channels, "it has to be a list of ids")

@@ -10,6 +10,7 @@ from perdure.connect.imap_account import ImapAccount
 from perdure.connect.madial import read_madial_memories, read_madial_questions
 from perdure.connect.mail import read_mail
 from perdure.connect.mail_files import MailFile
+from perdure.connect.pages import page_text
 from perdure.connect.questions import Question, QuestionSet
 from perdure.connect.reader import MessageReader, read_messages
 from perdure.connect.reading import Progress, ReadOptions, Rejected
@@ -32,6 +33,7 @@ __all__ = [
     "ReadOptions",
     "Rejected",
     "detect_format",
+    "page_text",
     "read_jsonl_questions",
     "read_locomo_questions",
     "read_longmemeval_questions",

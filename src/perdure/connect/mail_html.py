@@ -61,7 +61,12 @@ _SIMPLE_SELECTOR: Final = re.compile(r"[a-zA-Z]{0,12}([.#])(-?[_a-zA-Z][\w-]{0,8
 
 def html_text(source: str) -> str:
     """The text of an HTML part; quoted parts stand between `QUOTE_BEGIN` and `QUOTE_END` lines."""
-    source = source[:MAX_HTML_CHARS].translate({ord(mark): None for mark in (*_MARKS, "\0")})
+    return shown_text(source[:MAX_HTML_CHARS], besides=_SIGNATURES)
+
+
+def shown_text(source: str, *, besides: str) -> str:
+    """What a reader would see of HTML, without the elements that the selector `besides` names; quotations marked."""
+    source = source.translate({ord(mark): None for mark in (*_MARKS, "\0")})
     if _depth(source) > _MAX_DEPTH:
         return visible(html.unescape(_TAG.sub(" ", source)))
     tree = LexborHTMLParser(source)
@@ -69,7 +74,7 @@ def html_text(source: str) -> str:
     body = tree.body
     if body is None:
         return ""
-    for node in body.css(_SIGNATURES):
+    for node in body.css(besides):
         node.decompose()
     _lay_out(body)
     text = " ".join(body.text(deep=True).split())
