@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import Final
 
+from perdure import ltm
 from perdure.context import Context
 from perdure.errors import without_words
 from perdure.resources import Resources
@@ -46,6 +47,8 @@ async def finish_afterwards(resources: Resources) -> None:
 
 async def _after_reply(resources: Resources, space: SpaceRow, context: Context, *, replayed: bool) -> None:
     try:
+        if context.facts is not None:
+            await ltm.after_reply(resources, space, context.facts, sample=not replayed)
         if not replayed:
             await resources.database.in_space(space.id, lambda tx: _record(tx, context))
     except Exception as error:

@@ -6,22 +6,18 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from perdure import recall
+from perdure import ltm, recall
 from perdure.clock import Clock
 from perdure.embedding import Embedder
 from perdure.errors import PerdureError, without_words
 from perdure.recall import within
-from perdure.text import truncate_chars
 
 T = TypeVar("T")
 log = logging.getLogger("perdure.context")
-
-QUERY_CHARS: Final = 1000
-"""Characters of the message that facts and documents are looked up by (mission)."""
 
 
 class SharedQuery:
@@ -30,7 +26,7 @@ class SharedQuery:
     def __init__(self, embedder: Embedder, turn: recall.Turn) -> None:
         self._embedder = embedder
         self._of_turn = turn.texts
-        self._of_query = truncate_chars(turn.message.strip(), QUERY_CHARS)
+        self._of_query = ltm.query_of(turn.message) or turn.message
         self._task: asyncio.Task[np.ndarray] | None = None
 
     async def of_turn(self) -> np.ndarray:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from perdure import ltm, recall
+from perdure import documents, ltm, recall
 from perdure.assembling.asked import Asked
+from perdure.assembling.facts import as_set, can_teach, offered, people_of, recalled_in, stable
 from perdure.assembling.gathering import Gathering, SharedQuery
 from perdure.cognition import read_identity
-from perdure.context import Context, Parts, PersonFacts, Trait, build_context
-from perdure.fact_types import EVERY_LINEAGE, Fact, Person, TurnState
+from perdure.context import Context, Parts, Passage, Trait, build_context
+from perdure.fact_types import EVERY_LINEAGE, Fact, TurnState
+from perdure.ltm import FactTurn, TurnFacts
 from perdure.recall import Selection
 from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction, Transaction
@@ -25,6 +27,9 @@ from perdure.types import Recall
 
 PREFIXES: Final = 4096
 """Conversations whose last prefix is remembered."""
+
+RECENT: Final = 10
+"""Messages before this one in which the keywords of facts are looked for."""
 
 DEFAULT_BOT: Final = "Assistant"
 """What `{bot}` stands for where no persona speaks."""
@@ -41,16 +46,23 @@ async def assemble(resources: Resources, find: FindSpace, asked: Asked) -> Conte
     query = SharedQuery(resources.embedder, asked.turn)
     turn = _Turn(resources, space, asked, query, gathering)
     try:
-        known, selection = await asyncio.gather(
+        known, facts, selection, passages = await asyncio.gather(
             gathering.part("identity", turn.known(), _Known(Parts(), asked.state)),
+            gathering.part("facts", turn.facts(), None),
             gathering.part("memories", turn.memories(), Selection()),
+            gathering.part("documents", turn.documents(), ()),
         )
     finally:
         query.cancel()
+    for why in facts.degraded if facts else ():
+        gathering.degraded["facts"] = why.removeprefix("facts: ")
     parts = replace(
         known.parts,
         instructions=asked.instructions,
-        people=_people(known.state, introduces=asked.introduces),
+        server=stable(facts.server) if facts else (),
+        people=[one for one in people_of(known.state, facts) if one.facts or asked.introduces],
+        recalled=recalled_in(known.state, facts) if facts else (),
+        documents=passages,
         memories=selection.hits,
         pending=selection.pending,
         bot=asked.state.persona.name if asked.state.persona else DEFAULT_BOT,
@@ -62,13 +74,14 @@ async def assemble(resources: Resources, find: FindSpace, asked: Asked) -> Conte
         parts,
         asked.layout,
         recall=_recall(asked, selection, gathering),
+        facts=facts,
         budget=asked.budget,
         render=turn.render,
         before=resources.prefixes.get(asked.conversation, ()),
         degraded=tuple(f"{name}: {why}" for name, why in gathering.degraded.items()),
         timings_ms=timings,
         memory_intent=intent,
-        tools=_tools(asked.tools, first=intent) if known.may_teach else asked.tools,
+        tools=offered(asked.tools, first=intent) if known.may_teach else asked.tools,
         real=asked.real,
     )
     if asked.real:
@@ -104,20 +117,43 @@ class _Turn:
         space, state = self.space, self.asked.state
         if space is None:
             now = await self.resources.database.across(_time, timeout_s=self.gathering.left_s)
-            return _Known(Parts(now=now), state, may_teach=_can_teach(state))
+            return _Known(Parts(now=now), state, may_teach=can_teach(state))
 
         async def read(tx: SpaceTransaction) -> _Known:
             identity = await read_identity(tx, space)
             traits = [Trait(one.category, one.key, one.value) for one in await list_traits(tx)]
             parts = Parts(identity=identity.profile, traits=traits, now=tx.now, time_zone=space.time_zone)
-            teaches = _can_teach(state) and (
-                state.server_id is None or await self_teaching_enabled(tx, state.server_id)
-            )
+            teaches = can_teach(state) and (state.server_id is None or await self_teaching_enabled(tx, state.server_id))
             if self.asked.introduces:
                 return _Known(parts, state, may_teach=teaches)
-            return _Known(parts, _as_set(state, await read_people(tx, [ltm.USER])), may_teach=teaches)
+            return _Known(parts, as_set(state, await read_people(tx, [ltm.USER])), may_teach=teaches)
 
         return await self.resources.database.in_space(space.id, read, timeout_s=self.gathering.left_s)
+
+    async def facts(self) -> TurnFacts | None:
+        """What is known of the server and of those who take part."""
+        if self.space is None:
+            return None
+        said = [text for _, text in self.asked.turn.history[-RECENT:]]
+        turn = FactTurn(self.asked.state, self.asked.turn.message, (*said, self.asked.turn.message))
+        return await ltm.build(self.resources, self.space, turn, query=self.query.of_query)
+
+    async def documents(self) -> Sequence[Passage]:
+        """Passages of documents; without any in scope, or a query, nothing is embedded for them."""
+        state, space = self.asked.state, self.space
+        if space is None or ltm.query_of(self.asked.turn.message) is None:
+            return ()
+        place: dict[str, Any] = {
+            "server_id": state.server_id,
+            "lineage": state.persona.lineage if state.persona else EVERY_LINEAGE,
+            "channel_id": state.channel_id,
+            "audience": self.asked.turn.audience,
+        }
+        if not await documents.any_in_scope(self.resources, space, **place, timeout_s=self.gathering.left_s):
+            return ()
+        vector = await self.query.of_query()
+        found = await documents.search(self.resources, space, vector, **place, timeout_s=self.gathering.left_s)
+        return [Passage(one.name, one.position, one.text, one.similarity, one.parts) for one in found]
 
     async def memories(self) -> Selection:
         """Recalled memories, and exchanges that wait."""
@@ -127,38 +163,6 @@ class _Turn:
         vectors = await self.query.of_turn()
         gated, left_s = self.resources.settings.relevance_gate, self.gathering.left_s
         return await recall.look_up(self.resources, self.space, turn, vectors, gated=gated, timeout_s=left_s)
-
-
-def _people(state: TurnState, *, introduces: bool) -> list[PersonFacts]:
-    """Who takes part, as far as there is something to say of them."""
-    people = [PersonFacts(one.user_id, one.name, one.aliases) for one in state.participants]
-    return [one for one in people if one.facts or introduces]
-
-
-def _can_teach(state: TurnState) -> bool:
-    """Whether a tool for facts could do anything in this turn: somebody speaks to a persona."""
-    return state.persona is not None and state.persona.lineage != EVERY_LINEAGE and state.speaker is not None
-
-
-def _as_set(state: TurnState, people: Mapping[str, Person]) -> TurnState:
-    """The one user of a space under the name that was set."""
-    named = [
-        replace(one, name=people[one.user_id].name or one.name, aliases=people[one.user_id].aliases)
-        for one in state.participants
-    ]
-    return replace(state, speaker=named[0], participants=tuple(named))
-
-
-def _tools(own: tuple[Mapping[str, object], ...], *, first: bool) -> tuple[Mapping[str, object], ...]:
-    """The host's tools and those for facts, which come first where something is to be remembered."""
-    for_facts = tuple(
-        {
-            "type": "function",
-            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-        }
-        for tool in ltm.TOOLS
-    )
-    return (*for_facts, *own) if first else (*own, *for_facts)
 
 
 def _remember_prefix(resources: Resources, conversation: Hashable, context: Context) -> None:
