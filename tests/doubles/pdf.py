@@ -5,17 +5,25 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 
+FONT = (
+    b"<< /Type /Font /Subtype /Type0 /BaseFont /Made /Encoding /Identity-H /DescendantFonts [4 0 R] /ToUnicode 5 0 R >>"
+)
+GLYPHS = (
+    b"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Made /DW 600"
+    b" /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> >>"
+)
+
 
 def make_pdf(*pages: Sequence[str], trailer: str = "") -> bytes:
     """A PDF with these lines on its pages; a page of no lines holds nothing. `trailer` is put into its trailer."""
-    glyphs = {char: number for number, char in enumerate(sorted({c for page in pages for line in page for c in line}), 1)}
+    glyphs = {
+        char: number for number, char in enumerate(sorted({c for page in pages for line in page for c in line}), 1)
+    }
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         _pages(len(pages)),
-        b"<< /Type /Font /Subtype /Type0 /BaseFont /Made /Encoding /Identity-H /DescendantFonts [4 0 R]"
-        b" /ToUnicode 5 0 R >>",
-        b"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Made /DW 600"
-        b" /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> >>",
+        FONT,
+        GLYPHS,
         _stream(_unicode_map(glyphs)),
     ]
     for number, lines in enumerate(pages):
