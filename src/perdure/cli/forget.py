@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -26,10 +27,19 @@ ERASED: Final = 50
 """Memories erased in one transaction: it holds the space's lock, and looks for what quotes each of them."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Erased:
+    """Ids of the memories and facts that went, and how many memories of audiences are left."""
+
+    ids: list[int]
+    left: int = 0
+    facts: list[str] = field(default_factory=list)
+
+
 @click.command(short_help="Erase memories for good.")
 @click.argument("written_ids", metavar="ID...", nargs=-1)
 @click.option("--source", metavar="NAME", help="All that came from here, such as import:NAME, user, conversation.")
-@click.option("--everything", is_flag=True, help="All memories of the space.")
+@click.option("--everything", is_flag=True, help="All memories of the space, and all facts, people and personas.")
 @click.option("--yes", is_flag=True, help="Don't ask. Needed where there is nobody to ask.")
 @audience_option
 @common
@@ -44,7 +54,7 @@ def forget(
 ) -> int:
     """Erase memories with everything known of them: chunks, words, vectors, evidence, history. Can't be undone.
 
-    Which ones: their IDs, or --source NAME, or --everything.
+    Which ones: their IDs, or --source NAME, or --everything. Single facts are erased by `perdure facts forget`.
     """
     if bool(written_ids) + (source is not None) + everything != 1:
         raise click.UsageError("Name the memories to erase: their IDs, or --source NAME, or --everything.")
@@ -57,26 +67,39 @@ def forget(
             return [await called_for(call, space, each) for each in written_ids]
         return await _all_of(space, source)
 
-    async def erase(memory: Memory) -> tuple[list[int], int]:
+    async def erase(memory: Memory) -> _Erased:
         space = call.space(memory, audience)
         if written_ids:
-            return list((await space.forget(*[each.id for each in await look(memory)])).ids), 0
+            return _Erased(list((await space.forget(*[each.id for each in await look(memory)])).ids))
         erased = await _erase_all(space, source)
-        there = everything and await memory.find_space(call.space_name) is not None
-        return erased, (await space.stats()).memories if there else 0
+        if not everything or await memory.find_space(call.space_name) is None:
+            return _Erased(erased)
+        # Facts belong to servers and people, and to no audience: whoever erases one audience leaves them alone.
+        facts = await space.forget_all_facts() if audience is None else ()
+        return _Erased(erased, (await space.stats()).memories, [str(fact_id) for fact_id in facts])
 
-    if not yes and not _confirmed(call.run(look)):
+    if not yes and not _confirmed(call.run(look), facts=everything and audience is None):
         tell("Nothing was erased.")
         return FAILED
-    ids, left = call.run(erase)
-    named = ", ".join(f"#{number}" for number in ids) if written_ids else counted(len(ids), "memory", "memories")
-    told = f"Erased {named} from space {call.space_name}."
-    if left:
-        others = counted(left, "memory", "memories")
-        tell(f"{others} of audiences are left; --everything with --audience NAME erases those of one.")
-    document: dict[str, object] = {"space": call.space_name, "erased": [str(number) for number in ids]}
-    call.answer(document, lambda screen: screen.line(told))
+    _tell(call, call.run(erase), by_id=bool(written_ids))
     return 0
+
+
+def _tell(call: Call, erased: _Erased, *, by_id: bool) -> None:
+    """What went, and what is left."""
+    ids = erased.ids
+    named = ", ".join(f"#{number}" for number in ids) if by_id else counted(len(ids), "memory", "memories")
+    if erased.facts:
+        named += f" and {counted(len(erased.facts), 'fact')}"
+    if erased.left:
+        others = counted(erased.left, "memory", "memories")
+        tell(f"{others} of audiences are left; --everything with --audience NAME erases those of one.")
+    document: dict[str, object] = {
+        "space": call.space_name,
+        "erased": [str(number) for number in ids],
+        "facts": erased.facts,
+    }
+    call.answer(document, lambda screen: screen.line(f"Erased {named} from space {call.space_name}."))
 
 
 async def _all_of(space: Space, source: str | None) -> list[StoredMemory]:
@@ -94,13 +117,14 @@ async def _erase_all(space: Space, source: str | None) -> list[int]:
     return erased
 
 
-def _confirmed(found: list[StoredMemory]) -> bool:
-    """Shows what would go and asks. False where there is nothing."""
+def _confirmed(found: list[StoredMemory], *, facts: bool) -> bool:
+    """Shows what would go and asks; with `facts` also of all of those. False where there is nothing."""
     for each in found[:SHOWN]:
         tell(f"#{each.id}  {one_line(each.summary)[:200]}")
     if len(found) > SHOWN:
         tell(f"... and {len(found) - SHOWN:,} more.")
-    if not found:
+    if not found and not facts:
         tell("There are no such memories.")
         return False
-    return click.confirm(f"Erase {counted(len(found), 'memory', 'memories')} for good?", err=True)
+    others = ", and all facts, people and personas of the space," if facts else ""
+    return click.confirm(f"Erase {counted(len(found), 'memory', 'memories')}{others} for good?", err=True)
