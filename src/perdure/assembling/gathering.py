@@ -31,11 +31,11 @@ class SharedQuery:
 
     async def of_turn(self) -> np.ndarray:
         """The vectors of the trajectory and, last, of the message; one where both are the same."""
-        return (await self._vectors())[: len(self._of_turn)]
+        return (await self.start_query_retrieval())[: len(self._of_turn)]
 
     async def of_query(self) -> np.ndarray:
         """The vector by which facts and documents are looked up."""
-        vectors: np.ndarray = (await self._vectors())[self._texts.index(self._of_query)]
+        vectors: np.ndarray = (await self.start_query_retrieval())[self._texts.index(self._of_query)]
         return vectors
 
     def cancel(self) -> None:
@@ -47,7 +47,8 @@ class SharedQuery:
     def _texts(self) -> list[str]:
         return list(dict.fromkeys([*self._of_turn, self._of_query]))
 
-    async def _vectors(self) -> np.ndarray:
+    async def start_query_retrieval(self) -> np.ndarray:
+        """The vectors of all texts: of the request that is under way, or of the one that this starts."""
         if self._task is None:
             self._task = asyncio.create_task(self._embed(), name="perdure-query")
         # Whoever gives up waiting takes nothing from those who still do.
