@@ -187,4 +187,3 @@ async def test_the_checks_of_content_are_those_of_creating(space: Space) -> None
     assert await update(space, fact_id, "x", replace(TURN, persona=None)) is FactStatus.INCOMPLETE_TURN
     await space.set_server("guild", self_teaching_enabled=False)
     assert await update(space, fact_id, "x") is FactStatus.DISABLED
-    assert TURN.persona == MOMO
