@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from perdure.context import LAYOUTS, require_layout
+from perdure.context import LAYOUTS, BlockName, require_layout
 from perdure.errors import InvalidInput
 
 
@@ -55,13 +58,34 @@ def test_a_layout_that_breaks_a_rule_is_refused_by_name(change: Change, says: st
     assert refused.value.field == "layout"
 
 
-@pytest.mark.parametrize("given", ["fancy", 7, None, "{", "{}", "[]", {"name": "x"}])
-def test_what_is_no_layout_is_refused(given: object) -> None:
+@pytest.mark.parametrize("wrong", ["fancy", 7, None, "{", "{}", "[]", {"name": "x"}])
+def test_what_is_no_layout_is_refused(wrong: object) -> None:
     with pytest.raises(InvalidInput):
-        require_layout(given)
+        require_layout(wrong)
 
 
 def test_empty_slots_may_stand_anywhere() -> None:
     data = as_data()
     data["slots"].append({"name": "author_note", "role": "system", "blocks": []})
     assert require_layout(data).slots[-1].name == "author_note"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from([*BlockName, "name", "slots", "system", "user", "x"]),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["name", "slots", "role", "blocks", "x"]), inner)
+    ),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_whatever_stands_there_is_a_layout_or_refused_by_name(data: object) -> None:
+    for given_data in (
+        data,
+        {"name": "x", "slots": data},
+        {"name": "x", "slots": [{"name": "y", "role": "user", "blocks": data}]},
+    ):
+        # Anything but InvalidInput fails the test.
+        with suppress(InvalidInput):
+            assert require_layout(given_data).slots

@@ -22,7 +22,7 @@ from perdure.store.database import SpaceTransaction, Transaction
 from perdure.store.people import read_people, self_teaching_enabled
 from perdure.store.spaces import SpaceRow
 from perdure.store.traits import list_traits
-from perdure.text import has_memory_intent
+from perdure.text import has_memory_intent, truncate_chars
 from perdure.types import Recall
 
 PREFIXES: Final = 4096
@@ -30,6 +30,8 @@ PREFIXES: Final = 4096
 
 RECENT: Final = 10
 """Messages before this one in which the keywords of facts are looked for."""
+RECENT_CHARS: Final = 4000
+"""Characters of each of them."""
 
 DEFAULT_BOT: Final = "Assistant"
 """What `{bot}` stands for where no persona speaks."""
@@ -134,7 +136,7 @@ class _Turn:
         """What is known of the server and of those who take part."""
         if self.space is None:
             return None
-        said = [text for _, text in self.asked.turn.history[-RECENT:]]
+        said = [truncate_chars(text, RECENT_CHARS) for _, text in self.asked.turn.history[-RECENT:]]
         turn = FactTurn(self.asked.state, self.asked.turn.message, (*said, self.asked.turn.message))
         return await ltm.build(self.resources, self.space, turn, query=self.query.of_query)
 
