@@ -50,7 +50,7 @@ async def waiting_exchanges(
     metadata, no type and no judged source: a filter for one of these leaves all of them out.
     """
     told_apart = filters.tags or filters.metadata or filters.memory_type or filters.source not in {None, SOURCE}
-    if told_apart or not says_something(asked.text):
+    if told_apart or not tx.seen.get("waiting", True) or not says_something(asked.text):
         return []
     started = clock.monotonic()
     looked_at = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+from functools import lru_cache
 from typing import Final
 
 import regex
@@ -28,12 +30,17 @@ _HAPPENS_AGAIN: Final = frozenset({MemoryType.EVENT, MemoryType.CALENDAR, Memory
 
 def said(memory: StoredMemory) -> Said:
     """What the memory says, as far as another one may say the same."""
-    text = memory.summary[:MOST_CHARS]
+    day = memory.source_date.date() if memory.memory_type in _HAPPENS_AGAIN else None
+    return _taken_apart(memory.summary[:MOST_CHARS], memory.speaker or "", day)
+
+
+# The turns of a talk bring up the same memories again and again.
+@lru_cache(maxsize=1024)
+def _taken_apart(text: str, speaker: str, day: date | None) -> Said:
     written = _WORD.findall(text)
     words = tuple(fold(word).replace("’", "'").removesuffix("'s") for word in written)
     content = tuple(terms(text))
     known = set(content)
-    day = memory.source_date.date() if memory.memory_type in _HAPPENS_AGAIN else None
     return Said(
         words=words,
         content=content,
@@ -41,7 +48,7 @@ def said(memory: StoredMemory) -> Said:
         names=tuple(term for word in written if word[0].isupper() for term in terms(word) if term in known),
         cased=text.upper() != text.lower(),
         negated=_negates(text, words),
-        by=(fold(memory.speaker or ""), day),
+        by=(fold(speaker), day),
     )
 
 

@@ -17,9 +17,9 @@ from typing import Final, LiteralString
 from psycopg import sql
 
 from perdure.rules.ranking import RankingProfile
-from perdure.store.estimates import judged, looked_up, signed_entity, signed_text, sketched, told
-from perdure.store.ranking_slots import Slots, distance, lexical_score
-from perdure.store.ranking_sql import double, posting_score, prior, state_signals, terms
+from perdure.store.estimates import hinted_text, judged, looked_up, signed_entity, signed_text, sketched, told
+from perdure.store.ranking_slots import Slots, distance
+from perdure.store.ranking_sql import posting_score, prior, state_signals, terms
 from perdure.store.sketches import SKETCH_BITS
 from perdure.store.visibility import visible
 from perdure.store.worth import least_band, others_by_band, worth_decides
@@ -27,7 +27,7 @@ from perdure.store.worth import least_band, others_by_band, worth_decides
 RARE_POSTINGS: Final = 200
 """Terms, rarest first, whose postings are all considered; the others are seen through the signatures."""
 
-SUMMED_POSTINGS: Final = 30_000
+SUMMED_POSTINGS: Final = 15_000
 """The same where the lexical score is a term of its own: so many are added up, and the best rows considered."""
 
 TEXT_ROWS: Final = 500
@@ -237,16 +237,6 @@ POOL_WORTHY_INLINE: Final = """
     {vectors}
 """
 POOL_WORTHY: Final = "SELECT w.memory_id, 8 AS arm, w.distance, w.text, w.others FROM worthy w"
-POOL_FOUND_PROBED: Final = """
-    SELECT s.memory_id, s.arms AS arm, s.distance, s.exact AS text,
-        s.others + {text_weight} * (s.text - s.exact) AS others
-    FROM (
-        SELECT m.memory_id, m.arms, m.text, m.others, {distance} AS distance, {text} AS exact
-        FROM found m
-        {vectors}
-        OFFSET 0
-    ) s
-"""
 POOL_FOUND_INLINE: Final = """
     SELECT m.memory_id, m.arms AS arm, {distance} AS distance, m.text, m.others
     FROM found m
@@ -279,7 +269,7 @@ def candidates(slots: Slots) -> sql.Composed:
         "looked_up": looked_up(slots),
         "told": told(sql.Identifier("g", "bits")),
         "sketch_bits": sql.Literal(SKETCH_BITS),
-        "text": lexical_score(slots) if slots.probed else signed_text(slots),
+        "text": hinted_text(slots),
         "signed": signed_text(slots),
         "judged": judged(slots),
         "sketched": sketched(slots),
@@ -324,11 +314,7 @@ def candidates(slots: Slots) -> sql.Composed:
             "kept": sql.Literal(slots.found_kept),
         }
         parts.append(sql.SQL(FOUND).format(**common, **found))
-        pool.append(
-            sql.SQL(POOL_FOUND_PROBED if slots.probed else POOL_FOUND_INLINE if slots.inline else POOL_FOUND).format(
-                **common, text_weight=double(slots.profile.text_weight)
-            )
-        )
+        pool.append(sql.SQL(POOL_FOUND_INLINE if slots.inline else POOL_FOUND).format(**common))
     joined = sql.SQL(" UNION ALL ").join(pool)
     parts.append(sql.SQL(POOL).format(**common, arms=joined, rows=sql.Literal(slots.chosen_rows)))
     return sql.SQL("").join(parts)

@@ -24,6 +24,15 @@ SKETCH_ERROR: Final = 0.16
 """About twice the standard deviation of a distance that is told by a sketch of 256 bits."""
 
 
+# Going through postings for every one of the nearest rows would take longer than finding them.
+HINTED_BM25: Final = """
+    CASE WHEN bit_count(m.signature & %(terms_mask)s::bit({bits})) > 0 THEN (
+        SELECT coalesce(sum(q.weight), 0)
+        FROM unnest(%(positions)s::integer[], %(once)s::double precision[]) AS q (position, weight)
+        WHERE get_bit(m.signature, q.position) = 1) ELSE 0 END
+"""
+
+
 def told(bits: sql.Composable) -> sql.Composed:
     """The distance that a number of differing bits tells."""
     return sql.SQL("1 - cos({} * ({}))").format(double(pi / SKETCH_BITS), bits)
@@ -85,3 +94,12 @@ def signed_entity(slots: Slots) -> sql.Composed:
     return sql.SQL("coalesce(least(1, bit_count(m.signature & %(entity_mask)s::bit({}))), 0)").format(
         sql.Literal(SIGNATURE_BITS)
     )
+
+
+def hinted_text(slots: Slots) -> sql.Composed:
+    """What all of the query's terms that the signature of `m` names add, each of them once."""
+    if not slots.has_terms:
+        return double(0.0)
+    if slots.profile.text is TextTerm.TS_RANK:
+        return signed_text(slots)
+    return sql.SQL(HINTED_BM25).format(bits=sql.Literal(SIGNATURE_BITS))

@@ -188,6 +188,7 @@ async def prepare(tx: SpaceTransaction, query: RankQuery) -> Ready:
         "terms": list(query.terms),
         "weights": [idfs[term] / total for term in query.terms],
         "positions": positions,
+        "once": [one_occurrence(query.profile, len(query.terms), idfs[term] / total) for term in query.terms],
         "terms_mask": mask(positions),
         "term_count": float(max(1, len(query.terms))),
         "average_length": counts.average_length or 1.0,
@@ -219,9 +220,9 @@ async def _by_scan(
     tx: SpaceTransaction, slots: Slots, params: Mapping[str, object], *, by_itself: bool
 ) -> list[dict[str, Any]]:
     if slots.profile.turns is None or not by_itself:
-        return await tx.fetch_all(exact_statement(slots), params, prepare=False)
+        return await tx.fetch_all(exact_statement(slots, tx.space_id), params)
     alone = replace(slots, profile=replace(slots.profile, turns=None), limit=slots.limit + SEEN_IN_TURNS)
-    found = [row["memory_id"] for row in await tx.fetch_all(exact_statement(alone), params, prepare=False)]
+    found = [row["memory_id"] for row in await tx.fetch_all(exact_statement(alone, tx.space_id), params)]
     return await tx.fetch_all(chosen_statement(slots), {**params, "chosen": found}, prepare=False)
 
 

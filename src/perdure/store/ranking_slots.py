@@ -22,7 +22,7 @@ CHOSEN_IN_TURNS: Final = (30, 3)
 the answer. Measured for the overlap with the plain ORDER BY that it costs (docs/benchmarks.md)."""
 
 WORTHY_INLINE: Final = 500
-FOUND_INLINE: Final = 100
+FOUND_INLINE: Final = 60
 """Rows that get their exact distance, and with BM25 their exact lexical score, before the candidates are chosen."""
 
 LONGEST_INLINE: Final = 960
@@ -71,11 +71,6 @@ class Slots:
     def inline(self) -> bool:
         """Whether an exact distance costs little more than looking at the row."""
         return self.has_vector and self.family.dimensions <= LONGEST_INLINE
-
-    @property
-    def probed(self) -> bool:
-        """Whether candidates get their exact lexical score at once: looked up in postings, and decisive."""
-        return self.inline and self.has_terms and self.profile.text is TextTerm.BM25
 
     @property
     def chosen_rows(self) -> int:

@@ -132,9 +132,17 @@ MATCHED: Final = """
 
 
 @lru_cache(maxsize=KEPT_STATEMENTS)
-def exact_statement(slots: Slots) -> Numbered:
-    """Every row that the query may return; with turns, every live row, since a conversation knows no filter."""
-    return numbered(_over_every_row(slots, sql.SQL(BEST).format(**_best(slots, "signals", None))))
+def exact_statement(slots: Slots, space_id: int) -> Numbered:
+    """Every row that the query may return; with turns, every live row, since a conversation knows no filter.
+
+    Prepared where a space is asked often, as `index_statement` is.
+    """
+    return numbered(_exact_statement(slots), space_id)
+
+
+@lru_cache(maxsize=KEPT_STATEMENTS)
+def _exact_statement(slots: Slots) -> sql.SQL:
+    return kept(_over_every_row(slots, sql.SQL(BEST).format(**_best(slots, "signals", None))))
 
 
 @lru_cache(maxsize=KEPT_STATEMENTS)

@@ -112,13 +112,12 @@ async def lock_space(tx: SpaceTransaction) -> SpaceState:
 
 
 async def read_state(tx: SpaceTransaction) -> SpaceState | None:
-    """The counts of the space as they are; a transaction that ranks asks once."""
-    if tx.state is None:
+    """The counts of the space as they are; to a transaction that ranks, as they were when it began."""
+    if not tx.ranks:
         row = await tx.fetch_one(READ_STATE)
-        found = SpaceState(**row) if row else None
-        if not tx.ranks:
-            return found
-        tx.state = found
+        return SpaceState(**row) if row else None
+    if tx.state is None and tx.seen["memories"] is not None:
+        tx.state = SpaceState(**{name: tx.seen[name] for name in ("family_id", "memories", "terms", "arrivals")})
     return tx.state
 
 
