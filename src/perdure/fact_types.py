@@ -44,7 +44,7 @@ class Fact:
         tags: keywords, any of which has to occur for the fact to be used; none: always.
         channel_ids: where it is used; none: everywhere.
         taught_by: id of who taught it; None where nobody is known.
-        revision: 1 at first, one more with each change of what it says.
+        revision: 1 at first, one more with each change but those of counting.
         decay_days: days (UTC) on which it was scored and did not win since it last did, 0 or more.
         last_counted_day: the day (UTC) that counted last, by losing or winning.
         evidence: the turn in which it was taught, as far as it is known.

@@ -7,6 +7,7 @@ import os
 import secrets
 import sys
 from collections import Counter
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.embedded import ServerUrls
 from perdure.store.fact_scopes import lock_scope
 from perdure.store.fact_writing import NewFact, insert_fact
+from perdure.store.facts import read_scopes
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
 from tests.integration.test_facts_create import TURN, about, about_server, counts
@@ -264,3 +266,56 @@ async def test_what_is_pinned_or_elsewhere_makes_no_room_for_a_restored_fact(mem
             await space.restore_fact(ids[0], instead_of=other)
     await space.pin_fact(ids[1], pinned=False)
     assert (await space.restore_fact(ids[0], instead_of=ids[1])).id == ids[0]
+
+
+@pytest.mark.parametrize("refused_first", [True, False])
+async def test_who_says_no_while_something_is_learnt_of_them_is_heard(
+    memory: Memory, urls: ServerUrls, space: Space, refused_first: bool
+) -> None:
+    """Both commit orders of a no and of a fact whose first look at privacy was before either."""
+    (fact_id,) = await fill(memory, space, ADA, 1)
+    row = await memory.find_space(space.name)
+    assert row is not None
+
+    async def commit_in_between(call: Coroutine[object, object, FactOutcome]) -> FactOutcome:
+        async with await psycopg.AsyncConnection.connect(urls.owner) as holder:
+            await holder.execute("SELECT 1 FROM fact_scopes WHERE space_id = %s FOR UPDATE", (row.id,))
+            writing = asyncio.create_task(call)
+            await waiting_for_locks(urls)
+            if refused_first:
+                await space.set_person("u-ada", privacy="full")
+            await holder.commit()
+            return await writing
+
+    created = await commit_in_between(space.create_long_term_memory(TURN, about("Ada", "{user} is a spy")))
+    await space.set_person("u-ada", privacy="minimal")
+    arguments = {"memory_id": str(fact_id), "memory_content": "{user} is a double agent"}
+    updated = await commit_in_between(space.update_long_term_memory(TURN, arguments))
+    await space.set_person("u-ada", privacy="full")
+    contents = {listed.fact.content for listed in await space.facts()}
+    if refused_first:
+        assert {created.status, updated.status} == {FactStatus.PRIVACY_RESTRICTED}
+        assert contents == {"old fact 0"}
+    else:
+        assert (created.status, updated.status) == (FactStatus.SAVED, FactStatus.UPDATED)
+        assert contents == {"{user} is a spy", "{user} is a double agent"}
+
+
+async def test_what_is_taught_while_its_person_is_forgotten_is_either_gone_or_whole(
+    memory: Memory, urls: ServerUrls, space: Space
+) -> None:
+    """A fact whose scope was erased under it must not become one that is stored and never read."""
+    for number in range(12):
+        await fill(memory, space, replace(ADA, lineage=10_100 + number), 2)
+        turn = replace(TURN, persona=Persona(10_100 + number, "Momo"))
+        created, _ = await asyncio.gather(
+            space.create_long_term_memory(turn, about("Ada", f"fact {number}")), space.forget_person("u-ada")
+        )
+        assert created.status is FactStatus.SAVED
+        listed = await space.facts(about="person:u-ada")
+        assert [fact.fact.id for fact in listed] in ([], [created.id])
+        scope = replace(ADA, lineage=10_100 + number)
+        row = await memory.ensure_space(space.name)
+        read = await memory.resources.database.in_space(row.id, lambda tx, scope=scope: read_scopes(tx, [scope]))
+        assert [fact.id for held in read.values() for fact in held.facts] == [fact.fact.id for fact in listed]
+        await space.forget_person("u-ada")

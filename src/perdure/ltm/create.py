@@ -21,7 +21,7 @@ from perdure.fact_types import (
 )
 from perdure.ltm.arguments import TARGET_USER, CreateArguments, read_create
 from perdure.ltm.content import as_kept, is_blank, require_length, require_wish_to_be_remembered
-from perdure.ltm.privacy import wish_of
+from perdure.ltm.privacy import still_agrees, wish_of
 from perdure.ltm.publishing import publish
 from perdure.ltm.refusing import Refused, refuse
 from perdure.ltm.room import make_room
@@ -110,11 +110,7 @@ async def _checked(resources: Resources, space: SpaceRow | None, turn: TurnState
             "Nothing was saved: what every persona knows is written by people alone. Go on without saving.",
         )
     if target is not None and not (await wish_of(resources, space, target.user_id)).self_taught:
-        refuse(
-            FactStatus.PRIVACY_RESTRICTED,
-            "Nothing was saved: this person doesn't want to be remembered, or it can't be told whether they do. "
-            "Don't try again.",
-        )
+        _restricted()
     scope = (
         FactScope(FactKind.PERSONAL, target.user_id, persona.lineage)
         if target
@@ -144,6 +140,8 @@ async def _store(
 
     async def write(tx: SpaceTransaction) -> tuple[Fact, FactId | None]:
         await lock_scope(tx, scope, make=True)
+        if scope.kind is FactKind.PERSONAL and not await still_agrees(tx, scope.owner):
+            _restricted()
         same = await find_same(tx, scope, new.content)
         if same is not None:
             message = f"This is known already, as {same}. Nothing needs to be done."
@@ -177,6 +175,14 @@ def _require_server(turn: TurnState) -> str:
     if turn.server_id is None:
         _incomplete("which server this is; memory_scope can only be 'target_user' here")
     return turn.server_id
+
+
+def _restricted() -> NoReturn:
+    refuse(
+        FactStatus.PRIVACY_RESTRICTED,
+        "Nothing was saved: this person doesn't want to be remembered, or it can't be told whether they do. "
+        "Don't try again.",
+    )
 
 
 def _incomplete(what: str) -> NoReturn:

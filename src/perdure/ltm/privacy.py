@@ -61,12 +61,17 @@ async def require_by_hand(resources: Resources, space: SpaceRow | None, user_id:
         )
 
 
+async def still_agrees(tx: SpaceTransaction, user_id: str) -> bool:
+    """Whether an assistant may learn of a person as far as is set here by now: they may have said no meanwhile."""
+    return (await _read(tx, user_id)).self_taught
+
+
 async def _set_here(resources: Resources, space: SpaceRow | None, user_id: str) -> Wish:
     if space is None:
         return Wish(Privacy.MINIMAL, consents=True)
+    return await resources.database.in_space(space.id, lambda tx: _read(tx, user_id), timeout_s=LOOKUP_S)
 
-    async def read(tx: SpaceTransaction) -> Wish:
-        person = (await read_people(tx, [user_id]))[user_id]
-        return Wish(person.privacy, person.consents)
 
-    return await resources.database.in_space(space.id, read, timeout_s=LOOKUP_S)
+async def _read(tx: SpaceTransaction, user_id: str) -> Wish:
+    person = (await read_people(tx, [user_id]))[user_id]
+    return Wish(person.privacy, person.consents)

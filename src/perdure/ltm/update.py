@@ -20,7 +20,7 @@ from perdure.fact_types import (
 from perdure.ltm.arguments import UpdateArguments, read_update
 from perdure.ltm.content import as_kept, is_blank, require_length, require_wish_to_be_remembered
 from perdure.ltm.create import UNAVAILABLE, require_complete, require_self_teaching
-from perdure.ltm.privacy import wish_of
+from perdure.ltm.privacy import still_agrees, wish_of
 from perdure.ltm.publishing import publish
 from perdure.ltm.refusing import Refused, refuse
 from perdure.ltm.state import require_state, server_scope, taught_for
@@ -125,11 +125,14 @@ async def _write(resources: Resources, space: SpaceRow, wanted: _Wanted) -> Fact
     found = await resources.database.in_space(space.id, lambda tx: read_fact(tx, wanted.id))
     if found is None or not wanted.may_be(found.scope):
         _not_found(wanted.id)
-    if wanted.content and found.id.kind is FactKind.PERSONAL:
-        await _require_privacy(resources, space, found.scope.owner)
+    private = bool(wanted.content) and found.id.kind is FactKind.PERSONAL
+    if private and not (await wish_of(resources, space, found.scope.owner)).self_taught:
+        _restricted()
 
     async def write(tx: SpaceTransaction) -> Fact:
         await lock_scope(tx, found.scope)
+        if private and not await still_agrees(tx, found.scope.owner):
+            _restricted()
         fact = await read_fact(tx, wanted.id)
         if fact is None or fact.scope != found.scope:
             _not_found(wanted.id)
@@ -166,13 +169,12 @@ async def _delete(tx: SpaceTransaction, fact: Fact, by: str) -> Fact:
     return replace(fact, updated_at=tx.now)
 
 
-async def _require_privacy(resources: Resources, space: SpaceRow, owner: str) -> None:
-    if not (await wish_of(resources, space, owner)).self_taught:
-        refuse(
-            FactStatus.PRIVACY_RESTRICTED,
-            "Nothing was changed: this person doesn't want to be remembered, or it can't be told whether they do. "
-            "Their memories can only be deleted.",
-        )
+def _restricted() -> NoReturn:
+    refuse(
+        FactStatus.PRIVACY_RESTRICTED,
+        "Nothing was changed: this person doesn't want to be remembered, or it can't be told whether they do. "
+        "Their memories can only be deleted.",
+    )
 
 
 def _require_unprotected(fact: Fact) -> None:
