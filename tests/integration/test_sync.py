@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import threading
@@ -10,7 +11,9 @@ import time
 import pytest
 
 from perdure.errors import PerdureError
-from perdure.sync import Memory
+from perdure.fact_types import FactNotice, Participant, TurnState
+from perdure.space import Space as AsyncSpace
+from perdure.sync import Memory, Space
 from tests.doubles.embedder import HashedEmbedder
 
 
@@ -80,3 +83,33 @@ def test_a_forked_child_is_told_to_open_its_own_and_leaves_the_parent_alone(urls
             os._exit(0 if said == 2 else 1)
         assert os.waitpid(child, 0)[1] == 0
         assert len(space.list()) == 1
+
+
+def test_facts_are_there_without_an_event_loop(urls) -> None:
+    told: list[FactNotice] = []
+    with Memory.open(
+        database_url=urls.app,
+        database_worker_url=urls.worker,
+        database_owner_url=urls.owner,
+        embedder=HashedEmbedder(),
+        worker=False,
+        notifier=told.append,
+    ) as memory:
+        space = memory.space("sync-facts")
+        momo = space.persona("Momo")
+        ada = Participant("u-ada", "Ada")
+        state = TurnState("guild", None, momo, ada)
+        arguments = {"memory_content": "{user} naps", "memory_scope": "target_user", "target_user": "Ada"}
+        taught = space.create_long_term_memory(state, arguments)
+        by_hand = space.remember("Always whisper", about="server:guild")
+        assert {listed.fact.id for listed in space.facts()} == {taught.id, by_hand.id}
+        assert space.pin_fact(str(by_hand.id)).pinned
+        space.forget_all_facts()
+        assert space.facts() == ()
+    assert [notice.action for notice in told] == ["created", "created", "pinned"]
+
+
+def test_every_verb_of_a_space_has_its_blocking_twin() -> None:
+    verbs = {name for name, made in inspect.getmembers(AsyncSpace, inspect.iscoroutinefunction) if name[0] != "_"}
+    assert verbs
+    assert {name for name in verbs if not hasattr(Space, name)} == set()

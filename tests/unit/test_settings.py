@@ -46,6 +46,15 @@ def test_a_bad_number_is_shown_with_its_variable_and_its_limit(monkeypatch: pyte
     assert refused()[0].startswith("PERDURE_MAX_CHUNK_BYTES = 'many' is not accepted")
 
 
+@pytest.mark.parametrize("name", ["MAX_SERVER_MEMORIES", "MAX_PERSONAL_MEMORIES", "MAX_MEMORY_LENGTH"])
+@pytest.mark.parametrize("value", ["lots", "0", "-5", "1e9", "12.5"])
+def test_a_limit_of_facts_that_is_none_is_an_error_and_no_default(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert refused()[0].startswith(f"PERDURE_{name} = '{value}' is not accepted")
+
+
 def test_decay_is_switched_off_by_the_word_false_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_settings().memory_decay_enabled
     for written, decays in (("false", False), ("true", True), ("", True)):
