@@ -47,8 +47,8 @@ class Memory:
         worker: bool,
         clock: Clock,
         progress: Callable[[str], None] | None,
-        notifier: Notifier | None,
-        privacy: PrivacyLookup | None,
+        notifier: Notifier | None = None,
+        privacy: PrivacyLookup | None = None,
     ) -> None:
         self.settings = settings
         self._embedder: Embedder | None = None if embedder is None else GuardedEmbedder(embedder)
