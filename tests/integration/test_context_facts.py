@@ -20,6 +20,7 @@ from perdure.context import BlockName
 from tests.doubles.embedder import HashedEmbedder
 from tests.doubles.tables import digests
 from tests.integration.conftest import open_memory
+from tests.integration.test_context import CountingEmbedder
 
 if TYPE_CHECKING:
     from perdure import Context, Memory, Space
@@ -33,6 +34,7 @@ import asyncio, json, os, sys
 from perdure import Participant, Persona, TurnState
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
+from tests.integration.test_context import CountingEmbedder
 from types import SimpleNamespace
 
 async def main():
@@ -243,8 +245,6 @@ async def test_closing_waits_for_what_follows_a_reply(urls: ServerUrls) -> None:
 
 
 async def test_facts_and_memories_share_one_request(urls: ServerUrls) -> None:
-    from tests.integration.test_context import CountingEmbedder
-
     embedder = CountingEmbedder()
     async with open_memory(urls, embedder) as memory:
         space = memory.space(f"space-{secrets.token_hex(6)}")
@@ -261,16 +261,34 @@ async def test_facts_and_memories_share_one_request(urls: ServerUrls) -> None:
         assert len(embedder.requests) == 1
 
 
+async def test_with_nothing_to_look_up_nothing_is_embedded(urls: ServerUrls) -> None:
+    embedder = CountingEmbedder()
+    async with open_memory(urls, embedder) as memory:
+        space = memory.space(f"space-{secrets.token_hex(6)}")
+        persona = await momo(space)
+        context = await space.context("May I come in with shoes?", state=turn(persona, ADA))
+        assert (context.degraded, embedder.requests) == ((), [])
+        await space.capture(user="My shoes are red", recall=context)
+        await settled(memory)
+        assert embedder.requests == []
+        waiting = await space.context("What colour are my shoes?", state=turn(persona, ADA))
+        assert [str(block.name) for block in waiting.blocks if not block.cacheable] == ["pending", "clock"]
+
+
 async def test_facts_stay_where_no_embedder_answers(urls: ServerUrls) -> None:
     embedder = HashedEmbedder()
     async with open_memory(urls, embedder) as memory:
         space = memory.space(f"space-{secrets.token_hex(6)}")
         persona = await momo(space)
         await space.remember("no shoes inside", about="server:guild", persona=persona)
+        await space.save("The landlord raises the rent in January")
         embedder.outage = True
         context = await space.context("May I come in with shoes?", state=turn(persona, ADA))
         assert "no shoes inside" in context.prefix
-        assert any(part.startswith("memories:") for part in context.degraded)
+        assert context.degraded == (
+            "facts: they could not be scored",
+            "memories: The double pretends to be unreachable.",
+        )
 
 
 async def test_what_stood_in_a_prompt_is_not_captured_again(space: Space) -> None:
@@ -312,8 +330,6 @@ def tool_names(context: Context) -> list[str]:
 
 
 async def test_documents_stand_behind_recalled_facts_and_share_the_request(urls: ServerUrls) -> None:
-    from tests.integration.test_context import CountingEmbedder
-
     embedder = CountingEmbedder()
     async with open_memory(urls, embedder) as memory:
         space = memory.space(f"space-{secrets.token_hex(6)}")

@@ -162,6 +162,9 @@ class _Turn:
         turn = self.asked.turn
         if self.space is None or not turn.message.strip():
             return Selection()
+        left_s = self.gathering.left_s
+        if not await recall.anything_to_recall(self.resources, self.space, turn.audience, timeout_s=left_s):
+            return Selection()
         vectors = await self.query.of_turn()
         gated, left_s = self.resources.settings.relevance_gate, self.gathering.left_s
         return await recall.look_up(self.resources, self.space, turn, vectors, gated=gated, timeout_s=left_s)

@@ -2,7 +2,7 @@
 
 from perdure.recall.deadline import within
 from perdure.recall.feedback import give_feedback, read_feedback
-from perdure.recall.prefetch import Turn, look_up, prefetch, read_history
+from perdure.recall.prefetch import Turn, anything_to_recall, look_up, prefetch, read_history
 from perdure.recall.retrieval import require_profile
 from perdure.recall.search import Sought, search
 from perdure.recall.selecting import Selection
@@ -16,6 +16,7 @@ __all__ = [
     "Sought",
     "Turn",
     "Weighed",
+    "anything_to_recall",
     "give_feedback",
     "look_up",
     "prefetch",

@@ -21,6 +21,7 @@ from perdure.rules.distinct import Comparing
 from perdure.rules.trajectory import trajectory
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import read_vectors
+from perdure.store.pending import pending_page
 from perdure.store.ranking import MAX_LIMIT
 from perdure.store.spaces import SpaceRow, read_state
 from perdure.text import truncate_chars
@@ -118,6 +119,21 @@ async def prefetch(resources: Resources, find_turn: FindTurn, message: str, *, d
     lap("total", start)
     tail = render_tail([*found.hits, *found.pending], time_zone)
     return Recall(message, found.hits, found.pending, PREFIX, tail, degraded, timings, found.left_out, found.tokens)
+
+
+async def anything_to_recall(resources: Resources, space: SpaceRow, audience: str | None, *, timeout_s: float) -> bool:
+    """Whether there are memories, or exchanges that wait; without any, no turn has to be embedded for them."""
+    looked = resources.measured.get(space.id)
+    if looked is not None and looked.memories:
+        return True
+
+    async def read(tx: SpaceTransaction) -> bool:
+        state = await read_state(tx)
+        if state is not None and state.memories:
+            return True
+        return bool(await pending_page(tx, audience, Filters(), before=None, limit=1))
+
+    return await resources.database.in_space(space.id, read, timeout_s=timeout_s)
 
 
 async def look_up(
