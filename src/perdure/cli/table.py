@@ -50,7 +50,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "retriage": Entry("perdure.cli.retriage:retriage", "Judge what was stored without a language model."),
     },
     "Measuring": {
-        "simulate": Entry("perdure.cli.simulate:simulate", "Live through a scripted year, and check what must hold."),
+        "simulate": Entry("perdure.cli.simulate:simulate", "Live through a scripted life, and check what must hold."),
         "eval": Entry("perdure.cli.evaluation:evaluate", "Measure retrieval on a set of questions."),
     },
 }

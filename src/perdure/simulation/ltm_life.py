@@ -38,15 +38,23 @@ TURNS_A_DAY: Final = 3
 KNOWN_OF_EACH: Final = 9
 OFTEN, NOW_AND_THEN = 2, 3
 """Of what is known of somebody, how many subjects come up often, and how many now and then; the rest hardly ever."""
+PINNED: Final = frozenset({"insulin"})
+"""Subjects of which facts are pinned, so that they never sleep."""
 CHANGED_EVERY: Final = 11
 PROBED_TIMES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A fact that is taught, or taught anew: of a person, or of the server where `owner` is None."""
+    """A fact that is taught, or taught anew.
+
+    Attributes:
+        owner: whom it is about; None is the server.
+        persona: who is taught; None is every persona, and then a person writes it by hand.
+    """
 
     owner: Participant | None
+    persona: Persona | None
     subject: Subject
     value: str
 
@@ -69,7 +77,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A question that needs one fact; it is only looked what the prompt would hold."""
+    """A question that needs one fact, for a look at what the prompt would hold. `taught`: who knows it, or all."""
 
     server: str
     persona: Persona
@@ -77,6 +85,7 @@ class Probe:
     others: tuple[Participant, ...]
     owner: Participant | None
     subject: Subject
+    taught: Persona | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +106,18 @@ class ServerLife:
     probes: tuple[Probe, ...] = field(default=())
 
 
-def scripted_servers(days: int = 200, turns_a_day: int = TURNS_A_DAY) -> ServerLife:
-    """The life of both servers for so many days; `turns_a_day` in each of them."""
-    script = _Script(days, turns_a_day, random.Random(6))
+def scripted_servers(days: int = 200, turns_a_day: int = TURNS_A_DAY, known: int = KNOWN_OF_EACH) -> ServerLife:
+    """The life of both servers for so many days; `turns_a_day` in each of them, `known` facts of each person, 6..16."""
+    script = _Script(days, turns_a_day, known, random.Random(6))
     return ServerLife(tuple(script.day(number) for number in range(days)), tuple(script.probes()))
 
 
 class _Script:
-    def __init__(self, days: int, turns_a_day: int, chance: random.Random) -> None:
+    def __init__(self, days: int, turns_a_day: int, known: int, chance: random.Random) -> None:
         self._days = days
         self._turns_a_day = turns_a_day
         self._chance = chance
-        self._known = {one.user_id: _rotated(PERSONAL, place * 5)[:KNOWN_OF_EACH] for place, one in enumerate(PEOPLE)}
+        self._known = {one.user_id: _rotated(PERSONAL, place * 5)[:known] for place, one in enumerate(PEOPLE)}
         self._shared = {server: _rotated(SHARED, place * 4) for place, server in enumerate(MEMBERS)}
         self._to_teach = list(self._lessons())
 
@@ -125,31 +134,32 @@ class _Script:
         """One of each kind for everybody: what comes up often, now and then, hardly ever; and some of each server."""
         for place, owner in enumerate(PEOPLE):
             server = _home(owner)
-            for subject in (self._known[owner.user_id][rank] for rank in (0, OFTEN, KNOWN_OF_EACH - 1)):
+            for subject in (self._known[owner.user_id][rank] for rank in (0, OFTEN, -1)):
                 others = _rotated([one for one in MEMBERS[server] if one != owner], place)[:2]
-                yield Probe(server, _teacher(server, subject), owner, tuple(others), owner, subject)
+                taught = _taught(server, subject)
+                yield Probe(server, taught or MOMO, owner, tuple(others), owner, subject, taught)
         for server, subjects in self._shared.items():
             for subject in (subjects[0], subjects[OFTEN], subjects[-1], subjects[-2]):
                 speaker, *others = MEMBERS[server][:3]
-                yield Probe(server, _teacher(server, subject), speaker, tuple(others), None, subject)
+                taught = _taught(server, subject)
+                yield Probe(server, taught or MOMO, speaker, tuple(others), None, subject, taught)
 
     def _lessons(self) -> Iterator[tuple[int, str, Lesson]]:
         """What is taught on which day in which server, as long as somebody speaks there."""
         firsts: list[tuple[str, Lesson]] = [
-            (server, Lesson(None, subject, subject.values[place % len(subject.values)]))
+            (server, _lesson(server, None, subject, place))
             for place, (server, subjects) in enumerate(self._shared.items())
             for subject in subjects
         ]
         for place, owner in enumerate(PEOPLE):
             known = self._known[owner.user_id]
-            firsts += [(_home(owner), Lesson(owner, one, one.values[place % len(one.values)])) for one in known]
+            firsts += [(_home(owner), _lesson(_home(owner), owner, subject, place)) for subject in known]
         self._chance.shuffle(firsts)
         for place, (server, lesson) in enumerate(firsts):
             yield int(place / len(firsts) * self._days * LEARNING), server, lesson
         for number in range(int(self._days * LEARNING), self._days, CHANGED_EVERY):
             server, lesson = self._chance.choice(firsts)
-            values = lesson.subject.values
-            yield number, server, Lesson(lesson.owner, lesson.subject, values[(number + 1) % len(values)])
+            yield number, server, _lesson(server, lesson.owner, lesson.subject, number + 1)
 
     def _turns(self, server: str, number: int) -> Iterator[Turn]:
         if any(self._within(number, first, last) and server == where for first, last, where in SILENT):
@@ -165,7 +175,7 @@ class _Script:
         speaker = lesson.owner if lesson and lesson.owner else self._chance.choice(MEMBERS[server])
         others = self._chance.sample([one for one in MEMBERS[server] if one != speaker], self._chance.randint(1, 3))
         if lesson is not None:
-            persona = _teacher(server, lesson.subject)
+            persona = lesson.persona or MOMO
             return Turn(server, (persona,), speaker, tuple(others), f"Remember this: {lesson.content}", lesson)
         message = self._message(server, speaker)
         both = self._chance.random() < 0.1  # noqa: PLR2004 - now and then
@@ -195,7 +205,12 @@ def _home(owner: Participant) -> str:
     return next(server for server, members in MEMBERS.items() if owner in members)
 
 
-def _teacher(server: str, subject: Subject) -> Persona:
-    """The persona that learns of a subject in a server: the server's own one for every fifth of them."""
-    own = sum(map(ord, subject.word)) % 5 == 0
-    return PERSONAS[server][1 if own else 0]
+def _lesson(server: str, owner: Participant | None, subject: Subject, place: int) -> Lesson:
+    return Lesson(owner, _taught(server, subject), subject, subject.values[place % len(subject.values)])
+
+
+def _taught(server: str, subject: Subject) -> Persona | None:
+    """Who is taught of a subject: all by hand what concerns health, the server's own persona every fifth, else Momo."""
+    if subject.theme == "health":
+        return None
+    return PERSONAS[server][sum(map(ord, subject.word)) % 5 == 0]

@@ -19,18 +19,24 @@ COLOURS: Final = {
 }
 
 
-def draw(year: Year, path: Path) -> None:
-    """Draws salience by kind, the store's size, and conclusions over the days, as a PNG or whatever `path` ends with.
-
-    Raises ConfigurationError where matplotlib is not installed.
-    """
+def pyplot() -> Any:
+    """What draws into files. Raises ConfigurationError where matplotlib, an extra, is not installed."""
     try:
-        import matplotlib as mpl  # noqa: PLC0415 - an extra
+        import matplotlib as mpl  # noqa: PLC0415
 
         mpl.use("Agg")
         import matplotlib.pyplot as plt  # noqa: PLC0415
     except ImportError as error:
         raise ConfigurationError("Drawing needs matplotlib.", hint="pip install 'perdure[bench]'") from error
+    return plt
+
+
+def draw(year: Year, path: Path) -> None:
+    """Draws salience by kind, the store's size, and conclusions over the days, as a PNG or whatever `path` ends with.
+
+    Raises ConfigurationError where matplotlib is not installed.
+    """
+    plt = pyplot()
     figure, (above, middle, below) = plt.subplots(3, 1, figsize=(9, 10), sharex=True)
     days = [sample.day for sample in year.samples]
     _salience(above, year, days)
