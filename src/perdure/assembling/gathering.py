@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -58,13 +58,17 @@ class SharedQuery:
         return await self._embedder.embed(self._texts, "query")
 
 
+Part = Literal["space", "identity", "facts", "memories", "documents"]
+PARTS: Final[tuple[Part, ...]] = get_args(Part)
+
+
 @dataclass(slots=True)
 class Gathering:
     """Parts that are worked out beside each other until one deadline."""
 
     clock: Clock
     deadline_s: float
-    degraded: dict[str, str] = field(default_factory=dict)
+    degraded: dict[Part, str] = field(default_factory=dict)
     timings_ms: dict[str, float] = field(default_factory=dict)
     started: float = field(init=False)
 
@@ -75,12 +79,16 @@ class Gathering:
     def left_s(self) -> float:
         return max(self.deadline_s - (self.clock.monotonic() - self.started), 0.001)
 
+    def missing(self) -> tuple[str, ...]:
+        """What failed or was late, and why, in the order of PARTS."""
+        return tuple(f"{name}: {self.degraded[name]}" for name in PARTS if name in self.degraded)
+
     def finished(self) -> dict[str, float]:
         """Milliseconds of each part, and of all together."""
         self.timings_ms["total"] = self._since(self.started)
         return self.timings_ms
 
-    async def part(self, name: str, work: Coroutine[Any, Any, T], otherwise: T) -> T:
+    async def part(self, name: Part, work: Coroutine[Any, Any, T], otherwise: T) -> T:
         """What `work` returns; `otherwise` where it failed or was late, which is noted."""
         began = self.clock.monotonic()
         try:

@@ -80,7 +80,7 @@ async def assemble(resources: Resources, find: FindSpace, asked: Asked) -> Conte
         budget=asked.budget,
         render=turn.render,
         before=resources.prefixes.get(asked.conversation, ()),
-        degraded=tuple(f"{name}: {why}" for name, why in gathering.degraded.items()),
+        degraded=gathering.missing(),
         timings_ms=timings,
         memory_intent=intent,
         tools=offered(asked.tools, first=intent) if known.may_teach else asked.tools,
