@@ -203,6 +203,27 @@ async def test_an_address_hears_of_changes_in_their_order(urls: ServerUrls) -> N
     assert first["replaced"] is None
 
 
+async def test_a_memory_that_is_opened_again_tells_again(urls: ServerUrls) -> None:
+    with listening() as hook:
+        memory = open_memory(urls, HashedEmbedder(), notice_url=hook.url)
+        for number in range(2):
+            async with memory:
+                await teach(memory.space("opened-twice"), f"fact {number} {secrets.token_hex(4)}")
+    assert len(hook.received) == 2
+
+
+async def test_notices_that_pile_up_are_let_go_and_hold_up_nothing(
+    urls: ServerUrls, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("perdure.ltm.notices.MOST_WAITING", 2)
+    with listening(hangs=True) as hook:
+        async with telling(urls, notice_url=hook.url, notice_timeout_s=1) as space:
+            for number in range(8):
+                assert await teach(space, f"fact {number}") is FactStatus.SAVED
+            assert len(await space.facts()) == 8
+    assert "too many wait" in caplog.text
+
+
 @pytest.mark.parametrize("way", ["refuses", "hangs", "nobody"])
 async def test_an_address_that_fails_is_logged_and_keeps_nobody_waiting(
     urls: ServerUrls, way: str, caplog: pytest.LogCaptureFixture

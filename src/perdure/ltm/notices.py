@@ -60,37 +60,35 @@ class WebhookNotifier:
         self._url = url
         self._key = key
         self._timeout_s = timeout_s
-        self._waiting: asyncio.Queue[FactNotice] = asyncio.Queue(MOST_WAITING)
+        self._waiting: asyncio.Queue[FactNotice] | None = None
         self._posting: asyncio.Task[None] | None = None
-        self._closed = False
 
     async def notify(self, notice: FactNotice) -> None:
-        if self._closed:
-            return
+        if self._waiting is None:
+            self._waiting = asyncio.Queue(MOST_WAITING)
+            self._posting = asyncio.create_task(self._post_all(self._waiting), name="perdure-notices")
         try:
             self._waiting.put_nowait(notice)
         except asyncio.QueueFull:
             _log.warning("A notice of %s %s was let go: too many wait for the webhook.", notice.action, notice.id)
-            return
-        if self._posting is None:
-            self._posting = asyncio.create_task(self._post_all(), name="perdure-notices")
 
     async def close(self) -> None:
         """Waits for what is under way as long as one notice may take, and lets the rest go."""
-        self._closed = True
-        if self._posting is None:
+        waiting, self._waiting = self._waiting, None
+        posting, self._posting = self._posting, None
+        if waiting is None or posting is None:
             return
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._waiting.join(), self._timeout_s)
-        self._posting.cancel()
-        await asyncio.wait([self._posting])
+            await asyncio.wait_for(waiting.join(), self._timeout_s)
+        posting.cancel()
+        await asyncio.wait([posting])
 
-    async def _post_all(self) -> None:
+    async def _post_all(self, waiting: asyncio.Queue[FactNotice]) -> None:
         import httpx  # noqa: PLC0415 - half a megabyte that few need
 
         async with httpx.AsyncClient(timeout=self._timeout_s, headers=bearer(self._key)) as client:
             while True:
-                notice = await self._waiting.get()
+                notice = await waiting.get()
                 try:
                     await self._post(client, notice)
                 except Exception as error:
@@ -101,7 +99,7 @@ class WebhookNotifier:
                         without_words(error),
                     )
                 finally:
-                    self._waiting.task_done()
+                    waiting.task_done()
 
     async def _post(self, client: httpx.AsyncClient, notice: FactNotice) -> None:
         async with asyncio.timeout(self._timeout_s):
