@@ -188,12 +188,7 @@ class Settings(BaseSettings):
     notice_log: bool = False
     """Whether changes of facts are logged, without what they say."""
 
-    max_document_bytes: int = Field(
-        default=4 * 1024**2,
-        ge=1,
-        le=64 * 1024**2,
-        validation_alias=AliasChoices(f"{PREFIX}MAX_DOCUMENT_BYTES", "MAX_DOCUMENT_BYTES"),
-    )
+    max_document_bytes: int = Field(default=4 * 1024**2, ge=1, le=64 * 1024**2)
     """The largest file that is taken in as a document (mission: 4 MB)."""
     max_documents: int = Field(default=20, ge=1, le=10_000)
     """Documents of one scope: of a server or the whole space, a lineage or all, an audience or everybody."""

@@ -13,6 +13,7 @@ from perdure.errors import NotFound
 from perdure.ingest import DrainReport
 from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction
+from perdure.store.documents import count_documents
 from perdure.store.failed import count_failed, drop_failed, list_failed, read_context, requeue_failed
 from perdure.store.queue import backlog
 from perdure.store.spaces import SpaceRow, read_state
@@ -68,7 +69,7 @@ class SpaceQueue:
             await asyncio.sleep(DRAIN_POLL_S)
 
     async def stats(self) -> SpaceStats:
-        """Counts of this space: memories, what waits, what failed, its embedding family, and what models were asked."""
+        """Counts of this space: what it holds, what waits or failed, its embedding family, what models were asked."""
         space = await self._require_space()
         settings = self._resources.settings
 
@@ -89,6 +90,7 @@ class SpaceQueue:
                 model_tokens=used.tokens,
                 paused=settings.budget_spent(used.calls, used.tokens)
                 or await ingest.left_to_models(tx, self._resources),
+                documents=await count_documents(tx),
             )
 
         return await self._in(space, read)

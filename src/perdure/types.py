@@ -458,10 +458,11 @@ class FailedOperation:
 class SpaceStats:
     """Counts of one space.
 
-    `pending` is all that waits, `waiting` how much of it in each queue. `family` is the name of the embedding family,
-    None before the first memory. `model_calls` and `model_tokens` are what background work has used today (UTC);
-    `paused` says why what waits for a model is left alone, None if it isn't: the day's budget is used up, or no model
-    is configured here and what came in for one is left to those who have one.
+    `pending` is all that waits, `waiting` how much of it in each queue; `documents` are those that can be found.
+    `family` is the name of the embedding family, None before the first memory. `model_calls` and
+    `model_tokens` are what background work has used today (UTC); `paused` says why what waits for a model is left
+    alone, None if it isn't: the day's budget is used up, or no model is configured here and what came in for one is
+    left to those who have one.
     """
 
     space: str
@@ -475,3 +476,4 @@ class SpaceStats:
     model_calls: int = 0
     model_tokens: int = 0
     paused: str | None = None
+    documents: int = 0

@@ -108,7 +108,7 @@ def _require_words(action: str, words: Sequence[str]) -> None:
 def _list(call: Call, asked: _Asked) -> int:
     async def work(memory: Memory) -> tuple[ListedFact, ...]:
         space = call.space(memory)
-        persona = await _known_persona(space, asked.persona)
+        persona = await known_persona(space, asked.persona)
         return await space.facts(about=asked.about, persona=persona, archived=asked.archived)
 
     found = call.run(work)
@@ -216,7 +216,7 @@ def _forget(call: Call, asked: _Asked) -> int:
     return 0
 
 
-async def _known_persona(space: Space, name: str | None) -> Persona | None:
+async def known_persona(space: Space, name: str | None) -> Persona | None:
     """The persona of this name, which looking for doesn't make."""
     if name is None:
         return None

@@ -29,17 +29,20 @@ ERASED: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class _Erased:
-    """Ids of the memories and facts that went, and how many memories of audiences are left."""
+    """Ids of the memories, facts and documents that went, and how many memories of audiences are left."""
 
     ids: list[int]
     left: int = 0
     facts: list[str] = field(default_factory=list)
+    documents: list[int] = field(default_factory=list)
 
 
 @click.command(short_help="Erase memories for good.")
 @click.argument("written_ids", metavar="ID...", nargs=-1)
 @click.option("--source", metavar="NAME", help="All that came from here, such as import:NAME, user, conversation.")
-@click.option("--everything", is_flag=True, help="All memories of the space, and all facts, people and personas.")
+@click.option(
+    "--everything", is_flag=True, help="All memories and documents of the space, and all facts, people and personas."
+)
 @click.option("--yes", is_flag=True, help="Don't ask. Needed where there is nobody to ask.")
 @audience_option
 @common
@@ -76,9 +79,10 @@ def forget(
             return _Erased(erased)
         # Facts belong to servers and people, and to no audience: whoever erases one audience leaves them alone.
         facts = await space.forget_all_facts() if audience is None else ()
-        return _Erased(erased, (await space.stats()).memories, [str(fact_id) for fact_id in facts])
+        gone = [(await space.delete_document(document.id)).id for document in await space.documents()]
+        return _Erased(erased, (await space.stats()).memories, [str(fact_id) for fact_id in facts], gone)
 
-    if not yes and not _confirmed(call.run(look), facts=everything and audience is None):
+    if not yes and not _confirmed(call.run(look), everything=everything, facts=everything and audience is None):
         tell("Nothing was erased.")
         return FAILED
     _tell(call, call.run(erase), by_id=bool(written_ids))
@@ -91,6 +95,8 @@ def _tell(call: Call, erased: _Erased, *, by_id: bool) -> None:
     named = ", ".join(f"#{number}" for number in ids) if by_id else counted(len(ids), "memory", "memories")
     if erased.facts:
         named += f" and {counted(len(erased.facts), 'fact')}"
+    if erased.documents:
+        named += f" and {counted(len(erased.documents), 'document')}"
     if erased.left:
         others = counted(erased.left, "memory", "memories")
         tell(f"{others} of audiences are left; --everything with --audience NAME erases those of one.")
@@ -98,6 +104,7 @@ def _tell(call: Call, erased: _Erased, *, by_id: bool) -> None:
         "space": call.space_name,
         "erased": [str(number) for number in ids],
         "facts": erased.facts,
+        "documents": [str(number) for number in erased.documents],
     }
     call.answer(document, lambda screen: screen.line(f"Erased {named} from space {call.space_name}."))
 
@@ -117,14 +124,18 @@ async def _erase_all(space: Space, source: str | None) -> list[int]:
     return erased
 
 
-def _confirmed(found: list[StoredMemory], *, facts: bool) -> bool:
-    """Shows what would go and asks; with `facts` also of all of those. False where there is nothing."""
+def _confirmed(found: list[StoredMemory], *, everything: bool, facts: bool) -> bool:
+    """Shows what would go and asks; with `everything` also of documents, with `facts` also of all of those.
+
+    False where there is nothing.
+    """
     for each in found[:SHOWN]:
         tell(f"#{each.id}  {one_line(each.summary)[:200]}")
     if len(found) > SHOWN:
         tell(f"... and {len(found) - SHOWN:,} more.")
-    if not found and not facts:
+    if not found and not everything:
         tell("There are no such memories.")
         return False
-    others = ", and all facts, people and personas of the space," if facts else ""
+    others = ", and all documents" if everything else ""
+    others += ", facts, people and personas of the space," if facts else ""
     return click.confirm(f"Erase {counted(len(found), 'memory', 'memories')}{others} for good?", err=True)

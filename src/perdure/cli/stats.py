@@ -65,6 +65,7 @@ def _data(stats: SpaceStats) -> dict[str, object]:
     return {
         "space": stats.space,
         "memories": stats.memories,
+        "documents": stats.documents,
         "pending": stats.pending,
         "oldest_pending": optional_moment(stats.oldest_pending),
         "failed": stats.failed,

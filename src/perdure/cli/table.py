@@ -34,6 +34,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "search": Entry("perdure.cli.retrieve:search", "Search by meaning and by words."),
         "list": Entry("perdure.cli.browse:list_memories", "List memories, newest first."),
         "show": Entry("perdure.cli.browse:show", "Show one memory with its evidence and history."),
+        "documents": Entry("perdure.cli.documents:documents", "Hand in files, look them up, and delete them."),
         "facts": Entry("perdure.cli.facts:facts", "Keep, show and change facts about the user, servers and people."),
         "drain": Entry("perdure.cli.drain:drain", "Turn captured exchanges into memories now."),
         "restore": Entry("perdure.cli.restore:restore", "Bring a replaced memory back."),
