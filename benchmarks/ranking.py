@@ -14,6 +14,7 @@ import psutil
 import psycopg
 
 from benchmarks.corpus import EPOCH, Corpus, Query, load_batch
+from benchmarks.crowd import load_crowd
 from benchmarks.literal import rank_literally
 from benchmarks.measuring import measured, say, summary
 from benchmarks.server import BenchServer, open_database
@@ -95,22 +96,22 @@ async def measure(server: BenchServer, sizes: tuple[int, ...], dimensions: int) 
 
 
 @asynccontextmanager
-async def data_set(server: BenchServer, size: int, dimensions: int) -> AsyncIterator[DataSet]:
-    """The set of that size, loaded as far as it is not loaded yet."""
+async def data_set(server: BenchServer, size: int, dimensions: int, *, crowd: int = 0) -> AsyncIterator[DataSet]:
+    """The set of that size, with so many small spaces in it, loaded as far as it is not loaded yet."""
     name = f"ranking_{size}x{dimensions}"
     urls = server.urls(name)
     spaces = {n: Corpus(count, dimensions) for n, count in enumerate((size, *SMALL), 1)}
     # One connection, so that the process that answers is known.
     async with open_database(urls, SimulatedClock(NOW), pool_size=1) as database:
         with server.loading(name):
-            family = await _loaded(server, urls.owner, database, spaces, name)
+            family = await _loaded(server, urls.owner, database, spaces, name, crowd=crowd)
         facts = {"load_s": None, "index_s": None, **server.remembered(name)}
         say(f"{size:,} x {dimensions}: loaded in {facts['load_s']} s, index built in {facts['index_s']} s.")
         yield DataSet(database, family, spaces, facts)
 
 
 async def _loaded(
-    server: BenchServer, owner_url: str, database: Database, spaces: dict[int, Corpus], name: str
+    server: BenchServer, owner_url: str, database: Database, spaces: dict[int, Corpus], name: str, *, crowd: int
 ) -> StoredFamily:
     """Loads what is missing, then builds the index if there is none; remembers how long both took."""
     size, dimensions = spaces[1].size, spaces[1].dimensions
@@ -121,6 +122,9 @@ async def _loaded(
     if rows:
         before = float(server.remembered(name).get("load_s", 0))
         server.remember(name, load_s=round(before + loading.wall_s, 1))
+    # Before there is an index: each memory that comes later is inserted into its graph.
+    if crowd and load_crowd(owner_url, family.id, dimensions, crowd) and family.index_name is not None:
+        say("The small spaces came into a living index, which takes longer.")
     if family.index_name is None:
         say(f"{size:,} x {dimensions}: building the index ...")
         with measured() as building:

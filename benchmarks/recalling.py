@@ -19,7 +19,8 @@ import numpy as np
 import psutil
 import psycopg
 
-from benchmarks.corpus import BATCH, EPOCH, Corpus, Query, load_batch
+from benchmarks.corpus import Corpus, Query
+from benchmarks.crowd import FIRST_SPACE, OF_A_SPACE, indexes
 from benchmarks.importing import prepare
 from benchmarks.measuring import measured, say, summary
 from benchmarks.ranking import DataSet, data_set
@@ -36,13 +37,12 @@ SIZES: Final = {
 """Memories and dimensions. The largest of 384 dimensions has the many small spaces beside it."""
 
 SPACES: Final = {"S": 200, "M": 10_000, "L": 10_000}
-OF_A_SPACE: Final = 50
-FIRST_SPACE: Final = 10_001
 LOOKED_INTO: Final = 40
 """Of the many spaces, how many are asked."""
 
 QUERIES: Final = 120
 WARM_UP: Final = 20
+WARM_UPS: Final = 8
 CLIENTS: Final = 8
 WRITES_A_SECOND: Final = 50
 AT_ONCE: Final = 5
@@ -80,12 +80,13 @@ async def measure(server: BenchServer, size: str) -> dict[str, Any]:
     found: dict[str, Any] = {"clients": CLIENTS, "writes_a_second": WRITES_A_SECOND, "spaces": [], "many": None}
     beside = max(memories for memories, dimensions in SIZES[size] if dimensions == SIZES[size][0][1])
     for memories, dimensions in SIZES[size]:
-        async with data_set(server, memories, dimensions) as data:
+        crowded = memories == beside and dimensions == SIZES[size][0][1]
+        async with data_set(server, memories, dimensions, crowd=SPACES[size] if crowded else 0) as data:
             found["spaces"].append(
                 {"memories": memories, "dimensions": dimensions, **data.facts} | _sizes(server, data)
             )
-            if memories == beside and dimensions == SIZES[size][0][1]:
-                found["many"] = await _many(server, data, SPACES[size])
+            if crowded:
+                found["many"] = await _many(server, data, SPACES[size], _indexes_alone(server, size))
         found["spaces"][-1] |= await _in_space(server, memories, dimensions)
     return found
 
@@ -107,9 +108,9 @@ async def _in_space(server: BenchServer, memories: int, dimensions: int) -> dict
             found = await space.search(text, limit=LIMIT, plain=True)
             assert not found.degraded, found.degraded
 
-        for text in texts[:WARM_UP]:
-            await recall(text)
-            await search(text)
+        # Every connection of the pool plans a statement a few times before it keeps the plan.
+        for ask in (recall, search):
+            await _asked(server, ask, texts[:WARM_UP] * WARM_UPS, CLIENTS)
         asked = texts[WARM_UP:]
         alone = await _asked(server, recall, asked, 1)
         searched = await _asked(server, search, asked, 1)
@@ -203,14 +204,17 @@ def _resident() -> int:
     return used
 
 
-async def _many(server: BenchServer, data: DataSet, count: int) -> dict[str, Any]:
+def _indexes_alone(server: BenchServer, size: str) -> int:
+    """How many indexes the smallest set has, which no small spaces lie beside."""
+    memories, dimensions = SIZES[size][0]
+    return indexes(server.urls(f"ranking_{memories}x{dimensions}").owner)
+
+
+async def _many(server: BenchServer, data: DataSet, count: int, indexes_alone: int) -> dict[str, Any]:
     """Small spaces beside the large one: whether each is answered in full, and how many indexes there are."""
     large = data.spaces[1]
     name = f"ranking_{large.size}x{large.dimensions}"
     urls = server.urls(name)
-    before = _indexes(urls.owner)
-    with server.loading(name), measured() as loading:
-        loaded = _load_many(urls.owner, data, count)
     took_ms, same, exact = [], [], 0
     queries = large.queries(LOOKED_INTO, seed=12)
     embedder = MadeUpEmbedder(Family("made up", "bench", "none", large.dimensions))
@@ -233,44 +237,8 @@ async def _many(server: BenchServer, data: DataSet, count: int) -> dict[str, Any
         "as_the_oracle": mean(same),
         "exact": exact / len(same),
         "search_ms": summary(took_ms),
-        "indexes_before": before,
-        "indexes_after": _indexes(urls.owner),
-        "load_s": round(loading.wall_s, 1) if loaded else None,
+        "indexes_before": indexes_alone,
+        "indexes_after": indexes(urls.owner),
     }
     say(f"{count:,} spaces of {OF_A_SPACE}: {row}")
     return row
-
-
-def _load_many(owner_url: str, data: DataSet, count: int) -> int:
-    """Loads the spaces that are not there yet; those that share a batch of the corpus go in together."""
-    loaded = 0
-    corpus = Corpus(count * OF_A_SPACE, data.spaces[1].dimensions, seed=9)
-    with psycopg.connect(owner_url, autocommit=True) as owner:
-        known = {row[0] for row in owner.execute("SELECT space_id FROM space_state WHERE memories > 0")}
-        for first in range(0, corpus.size, BATCH):
-            if FIRST_SPACE + first // OF_A_SPACE in known:
-                continue
-            items = corpus.batch(first)
-            with owner.transaction():
-                for start in range(0, len(items), OF_A_SPACE):
-                    space_id = FIRST_SPACE + (first + start) // OF_A_SPACE
-                    owner.execute(
-                        "INSERT INTO spaces (id, name, created_at) VALUES (%s, %s, %s)",
-                        (space_id, f"space {space_id}", EPOCH),
-                    )
-                    own = items[start : start + OF_A_SPACE]
-                    load_batch(owner, space_id, data.family.id, space_id * 1_000_000, own)
-                    loaded += 1
-            if loaded % 1_000 == 0:
-                say(f"{loaded:,} small spaces loaded")
-        if loaded:
-            owner.execute("VACUUM ANALYZE")
-    return loaded
-
-
-def _indexes(owner_url: str) -> int:
-    with psycopg.connect(owner_url) as owner:
-        row = owner.execute("SELECT count(*) FROM pg_indexes WHERE schemaname = 'public'").fetchone()
-    assert row is not None
-    count: int = row[0]
-    return count
