@@ -206,7 +206,7 @@ class Settings(BaseSettings):
     upkeep_interval: Duration = timedelta(hours=1)
     """How often a worker keeps a space up; the result is the same at any cadence."""
     history_days: float | None = Field(default=None, ge=1, le=36500)
-    """Days that former states of memories are kept, for questions about the past; None keeps them for good."""
+    """Days that former states of memories and facts are kept, and archived facts; None keeps them for good."""
     operation_days: Days = 90
     """Days that what an operation id did is kept: so long a call can be repeated safely."""
     usage_days: Days = 400

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from perdure.fact_types import Participant, TurnState
 from perdure.rules.decay import decayed, regressed
 from perdure.store import aging
 from perdure.store.changes import supersede
@@ -305,6 +306,30 @@ async def test_side_tables_keep_what_settings_say(
         assert dict(report.retired) == {"memory_history": 1, "operations": 1}
         assert not await space.history(memory_id)
         assert dict((await space.upkeep()).retired) == {}
+
+
+async def test_what_facts_were_is_kept_as_long_as_what_memories_were(
+    urls: ServerUrls, embedder: HashedEmbedder, noon: SkippingClock
+) -> None:
+    async with open_memory(urls, embedder, clock=noon, history_days=30) as memory:
+        space = memory.space(f"space-{secrets.token_hex(6)}")
+        momo = await space.persona("Momo")
+        state = TurnState("guild", None, momo, Participant("u-ada", "Ada"))
+        gone = await space.create_long_term_memory(
+            state, {"memory_content": "Chess on Mondays", "memory_scope": "server_wide"}
+        )
+        kept = await space.remember("{user} lives in Rome")
+        assert kept.id is not None
+        assert gone.id is not None
+        await space.edit_fact(kept.id, content="{user} lives in Oslo")
+        await space.update_long_term_memory(state, {"memory_id": str(gone.id), "memory_content": ""})
+        noon.advance(29 * DAY)
+        assert dict((await space.upkeep()).retired) == {}
+        assert len(await space.facts(archived=True)) == 2
+        noon.advance(2 * DAY)
+        assert dict((await space.upkeep()).retired) == {"fact_history": 2, "fact_archive": 1}
+        assert [listed.fact.content for listed in await space.facts(archived=True)] == ["{user} lives in Oslo"]
+        assert await space.fact_history(kept.id) == ()
 
 
 async def test_keeping_up_a_space_that_is_not_there_makes_none(memory: Memory) -> None:

@@ -60,6 +60,19 @@ RETIRE_HISTORY: Final = """
     WHERE h.space_id = %(space_id)s AND h.id = o.id AND o.changed_at < %(before)s
 """
 
+RETIRE_CHANGES: Final = """
+    WITH oldest AS MATERIALIZED (
+        SELECT h.id, h.changed_at FROM fact_history h
+        WHERE h.space_id = %(space_id)s ORDER BY h.id LIMIT %(window)s
+    )
+    DELETE FROM fact_history h USING oldest o
+    WHERE h.space_id = %(space_id)s AND h.id = o.id AND o.changed_at < %(before)s
+"""
+
+RETIRE_ARCHIVED: Final = """
+    DELETE FROM fact_archive WHERE space_id = %(space_id)s AND archived_at < %(before)s
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -107,3 +120,13 @@ async def retire_runs(tx: SpaceTransaction, before: datetime) -> int:
 async def retire_history(tx: SpaceTransaction, before: datetime) -> int:
     """Drops one window of states that ended before; fewer than `WINDOW` mean that no more are left."""
     return await tx.execute(RETIRE_HISTORY, {"before": before, "window": WINDOW})
+
+
+async def retire_changes(tx: SpaceTransaction, before: datetime) -> int:
+    """Drops one window of what facts said before; fewer than `WINDOW` mean that no more are left."""
+    return await tx.execute(RETIRE_CHANGES, {"before": before, "window": WINDOW})
+
+
+async def retire_archived(tx: SpaceTransaction, before: datetime) -> int:
+    """Drops facts that were archived before; then they can't be restored any more. Returns how many."""
+    return await tx.execute(RETIRE_ARCHIVED, {"before": before})

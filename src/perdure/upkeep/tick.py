@@ -7,7 +7,7 @@ and the next tick does the rest: where the last one left off for want of time, o
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -24,6 +24,8 @@ from perdure.store.upkeep import (
     finish,
     leave_off,
     read_progress,
+    retire_archived,
+    retire_changes,
     retire_history,
     retire_operations,
     retire_runs,
@@ -34,6 +36,14 @@ from perdure.upkeep.report import Tally, UpkeepReport
 
 RETIRE_EVERY: Final = timedelta(days=1)
 """How often side tables are gone through."""
+
+Drop = Callable[[SpaceTransaction, datetime], Awaitable[int]]
+FORMER: Final[dict[str, Drop]] = {
+    "memory_history": retire_history,
+    "fact_history": retire_changes,
+    "fact_archive": retire_archived,
+}
+"""Tables of what is no more, and how rows are dropped from them that became so before a day."""
 
 log = logging.getLogger("perdure.upkeep")
 
@@ -183,10 +193,6 @@ async def _retire(resources: Resources, space: SpaceRow, tally: Tally, stop: Cal
     """Drops what side tables hold beyond their retention; returns whether all of it was gone through."""
     settings, database = resources.settings, resources.database
 
-    async def history(tx: SpaceTransaction) -> int:
-        assert settings.history_days is not None
-        return await retire_history(tx, tx.now - timedelta(days=settings.history_days))
-
     await _retire_small(resources, space, tally)
     reached: str | None = ""
     while reached is not None:
@@ -198,13 +204,25 @@ async def _retire(resources: Resources, space: SpaceRow, tally: Tally, stop: Cal
 
         reached, gone = await database.in_space(space.id, operations)
         tally.retired["operations"] += gone
-    while settings.history_days is not None:
-        if stop():
-            return False
-        gone = await database.in_space(space.id, history)
-        tally.retired["memory_history"] += gone
-        if gone < WINDOW:
-            break
+    return await _retire_former(resources, space, tally, stop)
+
+
+async def _retire_former(resources: Resources, space: SpaceRow, tally: Tally, stop: Callable[[], bool]) -> bool:
+    """Drops what memories and facts were before, if that is not kept for good; returns whether all was gone through."""
+    days = resources.settings.history_days
+    if days is None:
+        return True
+    for table, drop in FORMER.items():
+
+        async def retire(tx: SpaceTransaction, drop: Drop = drop, kept: float = days) -> int:
+            return await drop(tx, tx.now - timedelta(days=kept))
+
+        gone = WINDOW
+        while gone >= WINDOW:
+            if stop():
+                return False
+            gone = await resources.database.in_space(space.id, retire)
+            tally.retired[table] += gone
     return True
 
 
