@@ -52,7 +52,19 @@ MEMORY_IDS = {
 RUNNING = datetime(2026, 3, 2, 13, tzinfo=UTC)
 """The clock of every first run; those that follow are later, and what is dated by its run can't be compared closer."""
 LONGEST = timedelta(hours=3)
-HANDED_OUT = {"space_id", "queue_id", "digest", "run_id", "ended_by", "mark", "seen", "reflected", "consolidated"}
+HANDED_OUT = {
+    "space_id",
+    "queue_id",
+    "digest",
+    "run_id",
+    "ended_by",
+    "mark",
+    "seen",
+    "reflected",
+    "consolidated",
+    "document_id",
+    "chunk_id",
+}
 """Ids, and what is made of one: a digest of forgotten words is another in each space. How far a cognitive run has
 looked moves on with every run, new or not."""
 FIND_SPACE = "SELECT id FROM spaces WHERE name = %s"
