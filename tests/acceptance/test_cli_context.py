@@ -79,4 +79,4 @@ def test_bad_files_are_refused_by_name(run: Perdure, tmp_path: Path) -> None:
         refused = run("context", "hello", option, str(broken), "--json", *SPACE)
         assert (refused.status, refused.data["error"]["field"]) == (2, option.removeprefix("--"))
     broken.write_text('{"participants": [{"name": "Ada"}]}', "utf-8")
-    assert "docs/prompt.md" in run("context", "hello", "--state", str(broken), *SPACE).err
+    assert "docs/cli.md" in run("context", "hello", "--state", str(broken), *SPACE).err

@@ -117,9 +117,7 @@ def read_state(path: Path) -> TurnState:
             participants=tuple(people.values()),
         )
     except (TypeError, KeyError, AttributeError) as error:
-        limit = (
-            f"it must name server_id, channel_id, persona, speaker and participants as docs/prompt.md shows ({error})"
-        )
+        limit = f"it must name server_id, channel_id, persona, speaker and participants as docs/cli.md shows ({error})"
         raise InvalidInput("state", str(path), limit) from None
 
 
