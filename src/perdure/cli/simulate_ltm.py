@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,8 @@ async def live(days: int, directory: Path) -> Lived:
     """Lives through so many days in a database under `directory`."""
     from perdure.simulation import live_in_servers, scripted_servers  # noqa: PLC0415 - the driver
 
+    # That facts can't be scored is what days without a model are for.
+    logging.getLogger("perdure.ltm").setLevel(logging.ERROR)
     with count_progress("Living", days, "days") as advance:
         return await live_in_servers(scripted_servers(days), directory, progress=advance)
 
