@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from dataclasses import replace
 
 import pytest
@@ -116,6 +117,21 @@ async def test_the_first_check_that_fails_is_the_one_that_is_told(memory: Memory
     await space.set_person("u-ada", privacy=Privacy.MINIMAL)
     assert await status(space, about("Ada")) is FactStatus.SAVED
     assert await status(space, about("Ada")) is FactStatus.ALREADY_KNOWN
+
+
+@pytest.mark.parametrize("unit", ["x", "ü", "{", "e\u0301", "my password is "])
+async def test_a_flood_is_refused_at_once(space: Space, unit: str) -> None:
+    flood = unit * 3_000_000
+    began = time.monotonic()
+    assert await status(space, about_server(flood)) is FactStatus.CONTENT_TOO_LONG
+    assert await status(space, about(flood)) is FactStatus.TARGET_UNKNOWN
+    for memory_id in (flood, 10**5000, "S" + "9" * 5_000_000):
+        outcome = await space.update_long_term_memory(TURN, {"memory_id": memory_id, "memory_content": "x"})
+        assert outcome.status is FactStatus.INVALID_ARGUMENTS
+    outcome = await space.update_long_term_memory(TURN, {"memory_id": "S1", "memory_content": flood})
+    assert outcome.status is FactStatus.CONTENT_TOO_LONG
+    assert await status(space, about_server(" " * 5_000_000)) is FactStatus.BLANK_CONTENT
+    assert time.monotonic() - began < 3
 
 
 async def test_a_saved_fact_says_who_taught_it_where(space: Space) -> None:

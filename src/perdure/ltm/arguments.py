@@ -15,6 +15,9 @@ from perdure.ltm.refusing import refuse
 SERVER_WIDE: Final = "server_wide"
 TARGET_USER: Final = "target_user"
 
+MOST_CHARS: Final = 100
+"""An id that long is none, and isn't looked at."""
+
 Scope = Literal["server_wide", "target_user"]
 
 
@@ -52,9 +55,14 @@ def read_update(arguments: object) -> UpdateArguments:
     written = given.get("memory_id")
     if isinstance(written, float) and written.is_integer():
         written = int(written)  # some providers write every number with a point
-    if isinstance(written, bool) or not isinstance(written, str | int):
+    if isinstance(written, bool) or not isinstance(written, str | int) or _long(written):
         _refuse("memory_id has to be an id as it is shown, such as 'S24' or 'P24'")
     return UpdateArguments(written, _text(given, "memory_content"), _target(given))
+
+
+def _long(written: str | int) -> bool:
+    """Whether it has more digits or signs than any id."""
+    return len(written) > MOST_CHARS if isinstance(written, str) else written.bit_length() > MOST_CHARS
 
 
 def _object(arguments: object) -> Mapping[str, object]:

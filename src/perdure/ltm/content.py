@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from perdure.errors import InvalidInput
 from perdure.fact_types import FactStatus
 from perdure.ingest import keepable
@@ -9,14 +11,21 @@ from perdure.ltm.refusing import refuse
 from perdure.rules.placeholders import sanitise
 from perdure.text import asks_to_forget_this, clean, fold, mask
 
+MOST_CHARS: Final = 16 * 1024
+"""A longer text is too long whatever it would be kept as, and isn't looked at: that would take its time."""
+
 
 def is_blank(content: str) -> bool:
     """Whether there is nothing in it that anybody could see."""
+    if len(content) > MOST_CHARS:
+        return not content.strip()
     return not fold(clean(content)).strip()
 
 
 def as_kept(content: str) -> str:
     """What is kept of a fact's text: without recalled memories, unknown placeholders, secrets and spaces around it."""
+    if len(content) > MOST_CHARS:
+        return content
     return mask(sanitise(keepable(clean(content)))).text.strip()
 
 

@@ -15,6 +15,8 @@ MAX_CANDIDATES: Final = 3
 MAX_NAMED: Final = 10
 """Participants that are named to a model which named somebody else."""
 SHOWN_CHARS: Final = 80
+MOST_CHARS: Final = 1000
+"""Of what a model writes as a name; nobody's is that long."""
 SELF: Final = "self"
 """What a model calls itself (mission)."""
 
@@ -49,7 +51,7 @@ def resolve(written: str, state: TurnState) -> Participant | None:
     Raises:
         Refused: it may be several, of whom three are named, or nobody here is called so.
     """
-    key = name_key(written)
+    key = name_key(written[:MOST_CHARS])
     everybody = _everybody(state)
     shown = [named for named in everybody if name_key(named.label) == key]
     found = shown or [named for named in everybody if key in named.folded]
