@@ -204,12 +204,10 @@ class SpaceDocuments(SpaceMemories):
         return DocumentScope(server_id, lineage_of(persona), self.audience)
 
     async def _take_in(self, incoming: Incoming, progress: Progress | None) -> AddedDocument:
-        space = await self._memory.find_space(self.name)
-
         async def make_space() -> SpaceRow:
             return await self._memory.ensure_space(self.name)
 
-        return await documents.take_in(self._resources, space, make_space, incoming, progress)
+        return await documents.take_in(self._resources, make_space, incoming, progress)
 
     async def _contents(self, source: object, name: str) -> bytes:
         most = self._resources.settings.max_document_bytes

@@ -45,6 +45,7 @@ async def test_no_door_lets_a_secret_in(urls: ServerUrls, space: Space) -> None:
     await space.archive([{"role": "user", "content": SAID}, {"role": "assistant", "content": SAID}])
     await space.bootstrap(SAID)
     await space.import_items([SourceItem("email", "x", SAID, SENT, title=SAID, metadata={"a": SAID})], source="work")
+    await space.add_document(SAID, name=f"password={SECRET}", uploaded_by=f"password={SECRET}")
     queued = await everything(urls, space)
     assert SECRET not in queued
     assert queued.count("[secret: password]") > 8

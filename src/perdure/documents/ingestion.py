@@ -7,14 +7,14 @@ work. Until the last passage has its vector, what was there before is found.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from perdure.document_types import AddedDocument, AddedStatus, Document, DocumentScope
+from perdure.document_types import AddedDocument, AddedStatus, Document, DocumentPart, DocumentScope
 from perdure.documents.filling import Progress, embed_missing
 from perdure.documents.formats import MediaType
-from perdure.documents.reading import READ_AS, read_parts
+from perdure.documents.reading import read_parts
 from perdure.documents.refusing import Refused
 from perdure.errors import Conflict, InvalidInput, NotFound, ScopeFull
 from perdure.resources import Resources
@@ -48,12 +48,6 @@ class Incoming:
     uploaded_by: str | None = None
     encoding: str | None = None
 
-    @property
-    def content_hash(self) -> bytes:
-        """Of the file, and of how it is read."""
-        how = f"{READ_AS}\0{self.media_type}\0{self.encoding or ''}\0".encode()
-        return hashlib.blake2b(how + self.data, digest_size=DIGEST_BYTES).digest()
-
 
 @dataclass(frozen=True, slots=True)
 class _Claimed:
@@ -65,7 +59,6 @@ class _Claimed:
 
 async def take_in(
     resources: Resources,
-    space: SpaceRow | None,
     make_space: Callable[[], Awaitable[SpaceRow]],
     incoming: Incoming,
     progress: Progress | None = None,
@@ -73,51 +66,27 @@ async def take_in(
     """Adds a document, or puts it in the place of the one of this name in its scope.
 
     Args:
-        space: where it belongs, None if there is no such space yet; then `make_space` is asked once the file is read.
+        make_space: asked for the space once the file is read, so that one which can't be read leaves no empty space.
 
     Raises:
         InvalidInput: the file can't be read. ScopeFull: there is no room. Conflict: it was deleted while it arrived.
         EmbeddingUnavailable, EmbeddingFailed, DatabaseUnavailable: hand it in again, and it goes on where it stopped.
     """
-    new = await _known_or_read(resources, space, incoming)
-    if isinstance(new, AddedDocument):
-        return new
-    home = space or await make_space()
+    new = await _read(resources, incoming)
+    space = await make_space()
 
     async def claim(tx: SpaceTransaction) -> _Claimed:
         return await _claim(tx, resources, new)
 
-    claimed = await resources.database.in_space(home.id, claim, writer=True)
+    claimed = await resources.database.in_space(space.id, claim, writer=True)
     while True:
-        await embed_missing(resources, home, document_id=claimed.id, total=len(new.parts), progress=progress)
-        added = await _finish(resources, home, new, claimed)
+        await embed_missing(resources, space, document_id=claimed.id, total=len(new.parts), progress=progress)
+        added = await _finish(resources, space, new, claimed)
         if added is not None:
             return added
 
 
-async def _known_or_read(
-    resources: Resources, space: SpaceRow | None, incoming: Incoming
-) -> AddedDocument | NewDocument:
-    """What there is to be stored; a file that is in already isn't read again."""
-    new = NewDocument(
-        name=incoming.name,
-        scope=incoming.scope,
-        channel_ids=incoming.channel_ids,
-        uploaded_by=incoming.uploaded_by,
-        media_type=incoming.media_type.value,
-        size=len(incoming.data),
-        content_hash=incoming.content_hash,
-    )
-
-    async def look(tx: SpaceTransaction) -> Document | None:
-        named = await find_named(tx, new.scope, new.name)
-        if named is None or named.content_hash != new.content_hash or not named.is_as(new):
-            return None
-        return await read_document(tx, resources.family.id, named.id, new.scope.audience)
-
-    found = await resources.database.in_space(space.id, look) if space else None
-    if found is not None and found.embedded == found.parts:
-        return AddedDocument(AddedStatus.ALREADY_KNOWN, found)
+async def _read(resources: Resources, incoming: Incoming) -> NewDocument:
     settings = resources.settings
     try:
         parts = await read_parts(
@@ -129,7 +98,24 @@ async def _known_or_read(
         )
     except Refused as error:
         raise InvalidInput("document", incoming.name, error.limit) from None
-    return replace(new, parts=tuple(parts))
+    return NewDocument(
+        name=incoming.name,
+        scope=incoming.scope,
+        channel_ids=incoming.channel_ids,
+        uploaded_by=incoming.uploaded_by,
+        media_type=incoming.media_type.value,
+        size=len(incoming.data),
+        content_hash=_digest(incoming.media_type, parts),
+        parts=tuple(parts),
+    )
+
+
+def _digest(media_type: MediaType, parts: Sequence[DocumentPart]) -> bytes:
+    """Of what is kept, not of the file: that may hold secrets, which a digest would let somebody guess."""
+    digest = hashlib.blake2b(media_type.encode(), digest_size=DIGEST_BYTES)
+    for part in parts:
+        digest.update(f"\0{part.starts} {part.page} {part.text}".encode())
+    return digest.digest()
 
 
 async def _claim(tx: SpaceTransaction, resources: Resources, new: NewDocument) -> _Claimed:

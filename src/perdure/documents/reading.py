@@ -18,9 +18,6 @@ from perdure.rules.fencing import strip_fenced
 from perdure.rules.passages import OVERLAP_CHARS, PASSAGE_CHARS
 from perdure.text import clean, has_letter_or_digit, mask, passages
 
-READ_AS: Final = 1
-"""Goes up when files are read or cut in another way, so that one which is handed in again is read again."""
-
 _TRAILING: Final = re.compile(r"[ \t\u00a0\u3000]+$", re.MULTILINE)
 _EMPTY_LINES: Final = re.compile(r"\n{3,}")
 _BETWEEN_PAGES: Final = "\n\n"

@@ -26,7 +26,7 @@ COMMENT ON COLUMN documents.server_id IS 'empty for the whole space';
 COMMENT ON COLUMN documents.persona_lineage_id IS '0 is every lineage';
 COMMENT ON COLUMN documents.audience IS 'who may see it; empty for the whole space';
 COMMENT ON COLUMN documents.channel_ids IS 'where it may be shown; none is everywhere';
-COMMENT ON COLUMN documents.content_hash IS 'digest of the file as it came, and of how it was read';
+COMMENT ON COLUMN documents.content_hash IS 'digest of its passages: of what is kept, without secrets';
 COMMENT ON COLUMN documents.state IS 'arriving: some of it has no vector yet, and none of it is found';
 
 -- One document of a name in a scope is found; versions of it that are still arriving stand beside it.
