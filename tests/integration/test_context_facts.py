@@ -166,6 +166,21 @@ async def test_what_a_keyword_brings_stands_in_the_tail(space: Space) -> None:
     assert "Nele" not in without.tail
 
 
+async def test_what_a_prompt_said_is_nobodys_words_when_a_host_keeps_it_in_its_history(urls: ServerUrls) -> None:
+    embedder = CountingEmbedder()
+    async with open_memory(urls, embedder) as memory:
+        space = memory.space(f"space-{secrets.token_hex(6)}")
+        persona = await momo(space)
+        await space.remember("the boat is called Nele", about="server:guild", persona=persona, tags=["boat"])
+        await space.save("The landlord raises the rent in January")
+        first = await space.context("Where is the boat?", state=turn(persona, ADA))
+        assert "Nele" in first.tail
+        history = first.messages([{"role": "user", "content": "I am tired"}])
+        again = await space.context("When does the landlord raise the rent?", history=history, state=turn(persona, ADA))
+        assert embedder.requests[-1][0] == "I am tired\nWhen does the landlord raise the rent?"
+        assert "Nele" not in again.tail
+
+
 @pytest.mark.parametrize("change", ["a server's fact", "a person's fact", "a name", "a new person"])
 async def test_a_change_names_its_block(space: Space, change: str) -> None:
     persona = await momo(space)

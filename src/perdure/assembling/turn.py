@@ -58,22 +58,12 @@ async def assemble(resources: Resources, find: FindSpace, asked: Asked) -> Conte
         query.cancel()
     for why in facts.degraded if facts else ():
         gathering.degraded["facts"] = why.removeprefix("facts: ")
-    parts = replace(
-        known.parts,
-        instructions=asked.instructions,
-        server=stable(facts.server) if facts else (),
-        people=[one for one in people_of(known.state, facts) if one.facts or asked.introduces],
-        recalled=recalled_in(known.state, facts) if facts else (),
-        documents=passages,
-        memories=selection.hits,
-        pending=selection.pending,
-        bot=asked.state.persona.name if asked.state.persona else DEFAULT_BOT,
-    )
+    parts = replace(known.parts, documents=passages, memories=selection.hits, pending=selection.pending)
     timings = gathering.finished()
     intent = has_memory_intent(asked.turn.message)
     context = build_context(
         asked.turn.message,
-        parts,
+        _with_facts(parts, known.state, facts, asked),
         asked.layout,
         recall=_recall(asked, selection, gathering),
         facts=facts,
@@ -168,6 +158,18 @@ class _Turn:
         vectors = await self.query.of_turn()
         gated, left_s = self.resources.settings.relevance_gate, self.gathering.left_s
         return await recall.look_up(self.resources, self.space, turn, vectors, gated=gated, timeout_s=left_s)
+
+
+def _with_facts(parts: Parts, state: TurnState, facts: TurnFacts | None, asked: Asked) -> Parts:
+    """The parts of a prompt with the host's instructions, who takes part, and what is known of them."""
+    return replace(
+        parts,
+        instructions=asked.instructions,
+        server=stable(facts.server) if facts else (),
+        people=[one for one in people_of(state, facts) if one.facts or asked.introduces],
+        recalled=recalled_in(state, facts) if facts else (),
+        bot=state.persona.name if state.persona else DEFAULT_BOT,
+    )
 
 
 def _remember_prefix(resources: Resources, conversation: Hashable, context: Context) -> None:

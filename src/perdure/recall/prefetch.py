@@ -18,6 +18,7 @@ from perdure.recall.retrieval import configured_profile, question, retrieve
 from perdure.recall.selecting import Budget, Selection, candidates_for, comparing, select
 from perdure.resources import Resources, calibration_of
 from perdure.rules.distinct import Comparing
+from perdure.rules.fencing import strip_fenced
 from perdure.rules.trajectory import trajectory
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import read_vectors
@@ -33,6 +34,8 @@ log = logging.getLogger("perdure.recall")
 def read_history(history: Sequence[object]) -> list[tuple[str, str]]:
     """(role, text) of chat messages as hosts keep them; content may be a list of parts, of which text counts.
 
+    What an earlier prompt had put in between is nobody's words, and taken out.
+
     Raises InvalidInput for what is no chat message.
     """
     messages: list[tuple[str, str]] = []
@@ -43,7 +46,7 @@ def read_history(history: Sequence[object]) -> list[tuple[str, str]]:
         if not isinstance(content, str):
             parts = content if isinstance(content, Sequence) else []
             content = "\n".join(str(part["text"]) for part in parts if isinstance(part, Mapping) and "text" in part)
-        messages.append((str(message.get("role", "")), content))
+        messages.append((str(message.get("role", "")), strip_fenced(content)))
     return messages
 
 
