@@ -127,7 +127,7 @@ class _Turn:
         if self.space is None:
             return None
         said = [truncate_chars(text, RECENT_CHARS) for _, text in self.asked.turn.history[-RECENT:]]
-        turn = FactTurn(self.asked.state, self.asked.turn.message, (*said, self.asked.turn.message))
+        turn = FactTurn(self.asked.state, self.asked.turn.message, tuple(said))
         return await ltm.build(self.resources, self.space, turn, query=self.query.of_query)
 
     async def documents(self) -> Sequence[Passage]:
