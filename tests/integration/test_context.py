@@ -141,6 +141,26 @@ def sync_memory(urls: ServerUrls) -> SyncMemory:
     )
 
 
+async def test_a_group_sees_nothing_of_what_was_told_in_private(memory: Memory) -> None:
+    name = f"space-{secrets.token_hex(6)}"
+    private, group = memory.space(name, audience="ada"), memory.space(name, audience="group")
+    await private.save("The landlord raises the rent in January")
+    await private.add_document(b"The landlord raises the rent in January, says the letter.", name="letter.txt")
+    await private.capture(user="My landlord called about the rent in January")
+    question = "When does the landlord raise the rent?"
+    seen = {str(block.name) for block in (await private.context(question)).blocks}
+    assert {"memories", "documents", "pending"} <= seen
+    context = await group.context(question)
+    assert [str(block.name) for block in context.blocks] == ["instructions", "clock"]
+
+
+async def test_filters_say_which_memories_may_come(space: Space) -> None:
+    await space.save("The landlord raises the rent in January", tags=["home"])
+    question = "When does the landlord raise the rent?"
+    assert (await space.context(question, tags=["home"])).recall.ids
+    assert not (await space.context(question, tags=["work"])).recall.ids
+
+
 async def test_bad_input_is_refused_by_name(space: Space) -> None:
     with pytest.raises(InvalidInput) as refused:
         await space.context("hello", layout="fancy")
