@@ -20,6 +20,12 @@ from perdure.store.spaces import SpaceRow
 BATCH: Final = 16
 """Passages in one request to the embedder (mission)."""
 
+PAGE: Final = 8 * BATCH
+"""Passages that are looked for at a time: to find those without a vector, all are gone through."""
+
+Unembedded = tuple[int, str]
+"""Id and words of a passage."""
+
 Progress = Callable[[int, int], None]
 """Gets how many passages are done, and of how many."""
 
@@ -49,23 +55,29 @@ async def embed_missing(
     family_id = resources.family.id
     filled = tried = 0
 
-    async def look(tx: SpaceTransaction) -> tuple[list[tuple[int, str]], int]:
-        most = BATCH if limit is None else min(BATCH, limit - tried)
+    async def look(tx: SpaceTransaction) -> tuple[list[Unembedded], int]:
+        most = PAGE if limit is None else min(PAGE, limit - tried)
         missing = await count_unembedded(tx, family_id, document_id=document_id)
         return await find_unembedded(tx, family_id, most, document_id=document_id), missing
+
+    def tell(missing: int) -> None:
+        if progress is not None and total:
+            progress(total - missing, total)
 
     while limit is None or tried < limit:
         found, missing = await resources.database.in_space(space.id, look)
         total = max(total, missing)
-        if progress is not None and total:
-            progress(total - missing, total)
+        if tried == 0:
+            tell(missing)
         if not found:
             break
-        vectors = await resources.embedder.embed([text for _, text in found], "document")
-        ids = [chunk_id for chunk_id, _ in found]
-        filled += await resources.database.in_space(
-            space.id, partial(_keep, family_id=family_id, ids=ids, vectors=vectors)
-        )
+        for at in range(0, len(found), BATCH):
+            batch = found[at : at + BATCH]
+            vectors = await resources.embedder.embed([text for _, text in batch], "document")
+            keep = partial(_keep, family_id=family_id, ids=[chunk_id for chunk_id, _ in batch], vectors=vectors)
+            filled += await resources.database.in_space(space.id, keep)
+            missing -= len(batch)
+            tell(missing)
         tried += len(found)
     return filled
 
