@@ -29,6 +29,7 @@ from perdure.store.spaces import SpaceRow
 from perdure.text import require_text
 
 MAX_CHANNELS = 100
+MAX_LISTED = 10_000
 MAX_FACT_BYTES = 16 * 1024
 
 
@@ -120,7 +121,7 @@ class SpaceFacts(SpacePeople):
         return await ltm.remember_fact(self._resources, space, self._make_space, asked)
 
     async def facts(
-        self, *, about: str | None = None, persona: Persona | None = None, archived: bool = False
+        self, *, about: str | None = None, persona: Persona | None = None, archived: bool = False, limit: int = 1000
     ) -> tuple[ListedFact, ...]:
         """Facts and their stages, newest first.
 
@@ -128,6 +129,7 @@ class SpaceFacts(SpacePeople):
             about: "user", "server:<id>" or "person:<id>"; None is everything in the space.
             persona: what this one knows, what every persona knows included; None is what any of them knows.
             archived: also what was replaced or deleted and can be restored, after the others.
+            limit: of each at most, 1..10000.
         """
         kinds, owner = (tuple(FactKind), None)
         if about is not None:
@@ -135,10 +137,13 @@ class SpaceFacts(SpacePeople):
             kinds = (kind,)
         lineages = None if persona is None else (lineage_of(persona), EVERY_LINEAGE)
         gone = door.require_flag(archived, "archived")
+        most = door.require_number(limit, "limit", 1, MAX_LISTED)
         space = await self._memory.find_space(self.name)
         if space is None:
             return ()
-        return await ltm.list_known(self._resources, space, kinds=kinds, owner=owner, lineages=lineages, archived=gone)
+        return await ltm.list_known(
+            self._resources, space, kinds=kinds, owner=owner, lineages=lineages, archived=gone, limit=most
+        )
 
     async def fact(self, fact_id: FactId | str) -> ListedFact:
         """One fact and its stage, an archived one too. Raises NotFound."""

@@ -116,7 +116,7 @@ async def test_every_change_makes_what_was_rendered_stale(memory: Memory, room: 
 
     returned = await database.in_space(room.id, back)
     assert (returned.id, returned.revision, returned.decay_days) == (fact.id, 4, 0)
-    assert await database.in_space(room.id, lambda tx: list_archived(tx, FactKind.SERVER, owner="guild"))
+    assert await database.in_space(room.id, lambda tx: list_archived(tx, FactKind.SERVER, 10, owner="guild"))
 
 
 async def test_who_changes_what_changed_meanwhile_changes_nothing(memory: Memory, room: SpaceRow) -> None:
@@ -138,7 +138,7 @@ async def test_the_same_in_another_spelling_is_the_same(memory: Memory, room: Sp
 
     async def look(tx: SpaceTransaction) -> tuple[object, ...]:
         same = "{{User}} drinks crème de menthe with {bot}"
-        found = await list_facts(tx, FactKind.PERSONAL, owner="ada", lineages=[10_000])
+        found = await list_facts(tx, FactKind.PERSONAL, 10, owner="ada", lineages=[10_000])
         return (
             await find_same(tx, ADA, same),
             await find_same(tx, EVERYWHERE, same),

@@ -65,6 +65,9 @@ async def test_facts_are_listed_by_whom_they_are_about_and_who_knows_them(memory
     assert await contents(about="server:guild", persona=momo) == ["fact 4", "fact 3"]
     assert await contents(persona=kiki) == ["fact 8", "fact 6", "fact 5", "fact 3", "fact 2", "fact 0"]
     assert await contents(about="person:bob") == []
+    assert await contents(limit=2) == ["fact 8", "fact 7"]
+    with pytest.raises(InvalidInput, match="10000"):
+        await space.facts(limit=0)
     stranger = memory.space(f"space-{secrets.token_hex(6)}")
     assert await stranger.facts() == ()
     assert await memory.find_space(stranger.name) is None, "reading makes no space"

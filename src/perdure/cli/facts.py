@@ -36,6 +36,7 @@ class _Asked:
     channels: tuple[str, ...]
     pinned: bool
     archived: bool
+    limit: int
     revision: int | None
     instead_of: str | None
     operation_id: str | None
@@ -51,6 +52,7 @@ class _Asked:
 @click.option("--channel", "channels", multiple=True, metavar="ID", help="Of add and edit: only used there.")
 @click.option("--pin", "pinned", is_flag=True, help="Of add: never let it become dormant.")
 @click.option("--archived", is_flag=True, help="Of list: also what was replaced or deleted.")
+@click.option("--limit", type=int, default=1000, show_default=True, help="Of list: at most, 1 to 10000.")
 @click.option("--revision", type=int, metavar="N", help="Of restore: what a live fact said at this revision.")
 @click.option("--instead-of", metavar="ID", help="Of restore: the fact that is archived for it.")
 @click.option("--operation-id", metavar="ID", help="Of add: makes the call safe to repeat.")
@@ -67,6 +69,7 @@ def facts(
     channels: tuple[str, ...],
     pinned: bool,
     archived: bool,
+    limit: int,
     revision: int | None,
     instead_of: str | None,
     operation_id: str | None,
@@ -77,7 +80,9 @@ def facts(
     ACTION is list, add TEXT, show ID, edit ID [TEXT], pin ID, unpin ID, restore ID, forget ID..., or history ID.
     IDs are S24 of a server and P24 of a person.
     """
-    asked = _Asked(words, about, persona, tags, channels, pinned, archived, revision, instead_of, operation_id, yes)
+    asked = _Asked(
+        words, about, persona, tags, channels, pinned, archived, limit, revision, instead_of, operation_id, yes
+    )
     _require_words(action, words)
     match action:
         case "list":
@@ -109,7 +114,7 @@ def _list(call: Call, asked: _Asked) -> int:
     async def work(memory: Memory) -> tuple[ListedFact, ...]:
         space = call.space(memory)
         persona = await known_persona(space, asked.persona)
-        return await space.facts(about=asked.about, persona=persona, archived=asked.archived)
+        return await space.facts(about=asked.about, persona=persona, archived=asked.archived, limit=asked.limit)
 
     found = call.run(work)
 

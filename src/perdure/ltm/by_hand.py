@@ -101,22 +101,19 @@ async def list_known(
     owner: str | None,
     lineages: Sequence[int] | None,
     archived: bool,
+    limit: int,
 ) -> tuple[ListedFact, ...]:
-    """Facts and their stages, newest first; archived ones after them, the latest first."""
+    """Facts and their stages, newest first; archived ones after them, the latest first. At most so many of each."""
 
     async def read(tx: SpaceTransaction) -> list[ListedFact]:
-        found = [fact for kind in kinds for fact in await list_facts(tx, kind, owner=owner, lineages=lineages)]
+        found = [fact for kind in kinds for fact in await list_facts(tx, kind, limit, owner=owner, lineages=lineages)]
         found.sort(key=lambda fact: fact.created_at, reverse=True)
-        gone = [fact for kind in kinds for fact in await list_archived(tx, kind, owner=owner)] if archived else []
+        listed = [ListedFact(fact, stage_of(resources, fact)) for fact in found[:limit]]
+        if not archived:
+            return listed
+        gone = [fact for kind in kinds for fact in await list_archived(tx, kind, limit, owner=owner, lineages=lineages)]
         gone.sort(key=lambda fact: fact.updated_at, reverse=True)
-        return [
-            *(ListedFact(fact, stage_of(resources, fact)) for fact in found),
-            *(
-                ListedFact(fact, FactStage.ARCHIVED)
-                for fact in gone
-                if lineages is None or fact.scope.lineage in lineages
-            ),
-        ]
+        return [*listed, *(ListedFact(fact, FactStage.ARCHIVED) for fact in gone[:limit])]
 
     return tuple(await resources.database.in_space(space.id, read))
 

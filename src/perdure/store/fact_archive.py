@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from psycopg.types.json import Jsonb
@@ -36,7 +37,9 @@ READ_ARCHIVED: Final = """
     WHERE a.space_id = %(space_id)s AND a.kind = %(kind)s
       AND (%(id)s::bigint IS NULL OR a.memory_id = %(id)s)
       AND (%(owner)s::text IS NULL OR a.owner = %(owner)s)
+      AND (%(lineages)s::bigint[] IS NULL OR a.persona_lineage_id = ANY(%(lineages)s::bigint[]))
     ORDER BY a.archived_at DESC, a.memory_id DESC
+    LIMIT %(limit)s
 """
 
 LEAVE_ARCHIVE: Final = """
@@ -72,7 +75,7 @@ async def name_successor(tx: SpaceTransaction, gone: FactId, successor: FactId) 
 
 async def read_archived(tx: SpaceTransaction, fact_id: FactId) -> tuple[Fact, FactId | None] | None:
     """An archived fact as it was, and the fact that took its room; `updated_at` is when it was archived."""
-    rows = await tx.fetch_all(READ_ARCHIVED, {**_key(fact_id), "owner": None})
+    rows = await tx.fetch_all(READ_ARCHIVED, {**_key(fact_id), "owner": None, "lineages": None, "limit": 1})
     if not rows:
         return None
     row = rows[0]
@@ -80,9 +83,17 @@ async def read_archived(tx: SpaceTransaction, fact_id: FactId) -> tuple[Fact, Fa
     return fact_of(row, FactScope(fact_id.kind, row["owner"], row["lineage"])), successor
 
 
-async def list_archived(tx: SpaceTransaction, kind: FactKind, *, owner: str | None = None) -> list[Fact]:
-    """Archived facts of one kind, the latest first; of one owner, where one is named."""
-    params = {"kind": kind.value, "id": None, "owner": owner}
+async def list_archived(
+    tx: SpaceTransaction, kind: FactKind, limit: int, *, owner: str | None = None, lineages: Sequence[int] | None = None
+) -> list[Fact]:
+    """Archived facts of one kind, the latest first; of one owner and of some lineages, where they are named."""
+    params = {
+        "kind": kind.value,
+        "id": None,
+        "owner": owner,
+        "lineages": None if lineages is None else list(lineages),
+        "limit": limit,
+    }
     rows = await tx.fetch_all(READ_ARCHIVED, params)
     return [fact_of(row, FactScope(kind, row["owner"], row["lineage"])) for row in rows]
 

@@ -50,6 +50,7 @@ LIST_FACTS: Final = """
       AND (%(owner)s::text IS NULL OR m.{owner} = %(owner)s)
       AND (%(lineages)s::bigint[] IS NULL OR m.persona_lineage_id = ANY(%(lineages)s::bigint[]))
     ORDER BY m.created_at DESC, m.id DESC
+    LIMIT %(limit)s
 """
 
 COUNT_FACTS: Final = """
@@ -111,10 +112,10 @@ async def read_fact(tx: SpaceTransaction, fact_id: FactId) -> Fact | None:
 
 
 async def list_facts(
-    tx: SpaceTransaction, kind: FactKind, *, owner: str | None = None, lineages: Sequence[int] | None = None
+    tx: SpaceTransaction, kind: FactKind, limit: int, *, owner: str | None = None, lineages: Sequence[int] | None = None
 ) -> list[Fact]:
-    """All facts of one kind, newest first; of one owner and of some lineages, where they are named."""
-    params = {"owner": owner, "lineages": None if lineages is None else list(lineages)}
+    """Facts of one kind, newest first; of one owner and of some lineages, where they are named."""
+    params = {"owner": owner, "lineages": None if lineages is None else list(lineages), "limit": limit}
     return [_of(row, kind) for row in await tx.fetch_all(of_kind(LIST_FACTS, kind), params)]
 
 
