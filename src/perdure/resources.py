@@ -70,6 +70,8 @@ class Resources:
     """The prompts whose reply was followed up already."""
     rendered: dict[tuple[int, FactScope], dict[Hashable, str]] = field(default_factory=dict)
     """By space and scope, texts rendered of its facts (ltm/rendered.py)."""
+    reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
+    """Who reads a file: two at a time, since one may take a thread for a minute, and a process with a gigabyte."""
     notifier: Notifier | None = None
     """Who is told of changes of facts."""
     privacy: PrivacyLookup | None = None

@@ -54,7 +54,8 @@ class SpaceDocuments(SpaceMemories):
             server: id of the server that it is for; None is the whole space.
             persona: who is to know it; None is every persona.
             channels: ids of the channels it may be shown in; none: everywhere.
-            uploaded_by: who brought it. progress: gets how many passages are done, and of how many.
+            uploaded_by: the id of who brought it, which `forget_person` takes away.
+            progress: gets how many passages are done, and of how many.
 
         Returns:
             Status added, replaced, changed (the same file for other channels) or already_known, and the document.

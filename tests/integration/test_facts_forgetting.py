@@ -74,6 +74,7 @@ async def test_nothing_is_left_of_a_person_and_others_keep_what_is_theirs(
     for outcome, text in ((deleted, ""), (changed, "Go")):
         done = await space.update_long_term_memory(turn, {"memory_id": str(outcome.id), "memory_content": text})
         assert done.ok
+    await space.add_document("The rules of the house", name="rules.txt", uploaded_by=ghost.user_id)
     assert await held_by(space, canary)
 
     erased = await space.forget_person(ghost.user_id)

@@ -89,13 +89,14 @@ async def take_in(
 async def _read(resources: Resources, incoming: Incoming) -> NewDocument:
     settings = resources.settings
     try:
-        parts = await read_parts(
-            incoming.data,
-            incoming.media_type,
-            most_parts=settings.max_document_chunks,
-            timeout_s=settings.document_timeout_s,
-            encoding=incoming.encoding,
-        )
+        async with resources.reading:
+            parts = await read_parts(
+                incoming.data,
+                incoming.media_type,
+                most_parts=settings.max_document_chunks,
+                timeout_s=settings.document_timeout_s,
+                encoding=incoming.encoding,
+            )
     except Refused as error:
         raise InvalidInput("document", incoming.name, error.limit) from None
     return NewDocument(

@@ -59,6 +59,10 @@ FORGET_ARCHIVED_TEACHER: Final = """
       AND (taught_by = %(user_id)s OR evidence ->> 'speaker' = %(user_id)s OR archived_by = %(asked_by)s)
 """
 
+FORGET_UPLOADER: Final = """
+    UPDATE documents SET uploaded_by = NULL WHERE space_id = %(space_id)s AND uploaded_by = %(user_id)s
+"""
+
 FORGET_WHO_ASKED: Final = """
     UPDATE fact_history SET changed_by = %(nobody)s
     WHERE space_id = %(space_id)s AND changed_by = %(asked_by)s
@@ -118,7 +122,13 @@ async def erase_person(tx: SpaceTransaction, user_id: str, *, asked_by: str, nob
     params = {"user_id": user_id, "asked_by": asked_by, "nobody": nobody}
     for kind in FactKind:
         await tx.execute(of_kind(FORGET_TEACHER, kind), params)
-    for statement in (FORGET_ARCHIVED_TEACHER, FORGET_WHO_ASKED, ERASE_PERSON, ERASE_PERSON_IN_SERVERS):
+    for statement in (
+        FORGET_ARCHIVED_TEACHER,
+        FORGET_UPLOADER,
+        FORGET_WHO_ASKED,
+        ERASE_PERSON,
+        ERASE_PERSON_IN_SERVERS,
+    ):
         await tx.execute(statement, params)
 
 
