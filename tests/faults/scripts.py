@@ -13,6 +13,7 @@ from uuid import uuid4
 from perdure import SimulatedClock, Space
 from perdure.connect import IcsFile, MailFile
 from perdure.errors import Conflict, DatabaseUnavailable, NotFound
+from perdure.fact_types import Fact, FactOutcome, FactStatus, Participant, Persona, TurnState
 from perdure.ingest import drain_pending_triage
 from perdure.llm import Models
 from perdure.types import Hit, Message, Recall
@@ -22,6 +23,7 @@ from tests.doubles.chat_server import Request, serving
 Step = Callable[[Space], Awaitable[object]]
 DATA: Final = Path(__file__).parent / "data"
 NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
+TAUGHT_IN: Final = TurnState("guild", "general", Persona(10_042, "Momo"), Participant("u-ada", "Ada"))
 LATER: Final = timedelta(minutes=10)
 """How long a client stays away after a fault: every lease has run out by then."""
 LONG: Final = " ".join(f"On day {day} of the trip we walked {day + 7} kilometres along the coast." for day in range(40))
@@ -246,6 +248,60 @@ def delete_document(name: str) -> Step:
     return step
 
 
+def remember(number: int, text: str, **named: Any) -> Step:
+    async def step(space: Space) -> object:
+        return await space.remember(text, operation_id=f"fact-{number}", **named)
+
+    return step
+
+
+def teach(content: str) -> Step:
+    """A model's call of `create_long_term_memory`."""
+
+    async def step(space: Space) -> object:
+        arguments = {"memory_content": content, "memory_scope": "server_wide"}
+        return _done(await space.create_long_term_memory(TAUGHT_IN, arguments))
+
+    return step
+
+
+def teach_anew(words: str, content: str) -> Step:
+    """A model's call of `update_long_term_memory` on the fact that begins with these words, as long as it is new."""
+
+    async def step(space: Space) -> object:
+        fact = await fact_called(space, words)
+        if fact is None or fact.revision > 1:
+            return None
+        arguments = {"memory_id": str(fact.id), "memory_content": content}
+        return _done(await space.update_long_term_memory(TAUGHT_IN, arguments))
+
+    return step
+
+
+def _done(outcome: FactOutcome) -> FactOutcome:
+    if outcome.status is FactStatus.UNAVAILABLE:
+        raise DatabaseUnavailable(outcome.message)
+    return outcome
+
+
+def with_fact(words: str, verb: str, **named: Any) -> Step:
+    """Something that a person does with the fact that begins with these words, if it is still to be done."""
+
+    async def step(space: Space) -> object:
+        fact = await fact_called(space, words)
+        with suppress(Conflict, NotFound):
+            if fact is not None:
+                return await getattr(space, verb)(fact.id, **named)
+        return None
+
+    return step
+
+
+async def fact_called(space: Space, words: str) -> Fact | None:
+    found = [each.fact for each in await space.facts(archived=True) if each.fact.content.startswith(words)]
+    return found[0] if found else None
+
+
 @contextmanager
 def short_memory() -> Iterator[Mapping[str, Any]]:
     """Settings with which what has faded goes after five days."""
@@ -314,6 +370,21 @@ TALK: Final = (
     capture(4, "Fine, thanks", conversation="work"),
 )
 
+FACTS: Final = (
+    remember(1, "{user} drinks tea", tags=["drinks"]),
+    remember(2, "{user} drinks  TEA"),
+    remember(3, "Soup on Fridays", about="server:guild", persona=TAUGHT_IN.persona),
+    remember(4, "Cake on Sundays", about="server:guild", persona=TAUGHT_IN.persona),
+    remember(5, "The spare key lies under the mat"),
+    teach("Chess on Mondays"),
+    teach_anew("Soup", "Stew on Fridays"),
+    teach_anew("Cake", ""),
+    with_fact("Cake", "restore_fact"),
+    with_fact("{user}", "edit_fact", content="{user} drinks coffee"),
+    with_fact("Chess", "pin_fact"),
+    with_fact("The spare key", "forget_fact"),
+)
+
 SCRIPTS: Final[Mapping[str, Script]] = {
     "capture": Script((*EXCHANGES[:3], drain)),
     "drain": Script((*EXCHANGES, drain), prepared=len(EXCHANGES)),
@@ -345,6 +416,7 @@ SCRIPTS: Final[Mapping[str, Script]] = {
         ),
         prepared=1,
     ),
+    "facts": Script(FACTS),
     "upkeep": Script(
         (
             save(1, "The tent is green", salience=1),

@@ -64,6 +64,7 @@ HANDED_OUT = {
     "consolidated",
     "document_id",
     "chunk_id",
+    "fact",
 }
 """Ids, and what is made of one: a digest of forgotten words is another in each space. How far a cognitive run has
 looked moves on with every run, new or not."""
@@ -134,6 +135,8 @@ def _line(table: str, row: Mapping[str, Any], words: Mapping[int, str]) -> str:
     shown = _plain(row, words)
     if table == "memories":
         shown = {"memory": words[row["id"]], **shown}
+    if table == "fact_scopes":
+        del shown["revision"]  # it begins at the time
     return str(dict(sorted(shown.items())))
 
 
