@@ -254,3 +254,8 @@ def test_an_address_that_is_none_is_refused_when_opening() -> None:
     for url in ("ftp://example.org", "example.org", "http://"):
         with pytest.raises(ConfigurationError, match="PERDURE_NOTICE_URL"):
             Memory.open(notice_url=url)
+
+
+def test_a_notifier_that_is_none_is_refused_when_opening() -> None:
+    with pytest.raises(ConfigurationError, match="notifier is a str"):
+        Memory.open(notifier="print")  # type: ignore[arg-type]

@@ -35,6 +35,8 @@ from perdure.store.spaces import SpaceRow
 
 BY_HAND: Final = "user"
 """Who a person's changes are put down to."""
+_DONE: Final = {"edit": "updated", "pin": "pinned", "unpin": "unpinned", "undo": "updated"}
+"""What others are told of a change, by its name in the history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +173,6 @@ async def edit_fact(
     if changed:
         await publish(resources, space, fact, _DONE[action], BY_HAND)
     return fact
-
-
-_DONE: Final = {"edit": "updated", "pin": "pinned", "unpin": "unpinned", "undo": "updated"}
 
 
 def stage_of(resources: Resources, fact: Fact) -> FactStage:

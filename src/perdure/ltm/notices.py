@@ -127,11 +127,11 @@ def open_notifier(settings: Settings, own: Notifier | Callable[[FactNotice], obj
     """Whom the settings name, and the host's own; None where nobody wants to know.
 
     Raises:
-        ConfigurationError: the address or its key can't be used.
+        ConfigurationError: the address, its key or the host's own can't be used.
     """
     found: list[Notifier] = []
     if own is not None:
-        found.append(CallbackNotifier(own) if callable(own) else own)
+        found.append(_own(own))
     if settings.notice_log:
         found.append(LogNotifier())
     if settings.notice_url is not None:
@@ -141,6 +141,17 @@ def open_notifier(settings: Settings, own: Notifier | Callable[[FactNotice], obj
         key = usable_key(given, "PERDURE_NOTICE_KEY")
         found.append(WebhookNotifier(settings.notice_url, key, settings.notice_timeout_s))
     return _All(found) if len(found) > 1 else found[0] if found else None
+
+
+def _own(own: Notifier | Callable[[FactNotice], object]) -> Notifier:
+    if callable(own):
+        return CallbackNotifier(own)
+    if not (hasattr(own, "notify") and hasattr(own, "close")):
+        raise ConfigurationError(
+            f"notifier is a {type(own).__name__}, which is neither a function nor a notifier.",
+            hint="A notifier has `notify(notice)` and `close()`.",
+        )
+    return own
 
 
 def notice_data(notice: FactNotice) -> dict[str, object]:
