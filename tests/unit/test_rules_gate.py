@@ -91,5 +91,14 @@ def test_a_word_that_no_memory_has_is_part_of_the_message() -> None:
     assert share(["frame"], ("frame", "unheard"), {"frame": 1}, 100) < 0.5
 
 
+def test_of_the_days_of_a_week_a_memory_has_one() -> None:
+    week = tuple(f"@m11d{day}" for day in range(17, 24))
+    frequencies = {"boiler": 1, **dict.fromkeys(week, 1)}
+    terms = ("boiler", *week)
+    assert share(["boiler", week[2]], terms, frequencies, 100) == pytest.approx(1)
+    assert share(["boiler"], terms, frequencies, 100) == pytest.approx(share(["boiler"], terms[:2], frequencies, 100))
+    assert share(terms, terms, frequencies, 100) == 1
+
+
 def test_nothing_is_shared_with_a_message_without_words() -> None:
     assert share((), (), {}, 0) == 0

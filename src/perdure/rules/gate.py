@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import fsum, inf
 from typing import Final
 
-from perdure.rules.lexical import rarities
+from perdure.rules.lexical import rarities, reachable
 
 NEEDED: Final = 1.0
 """What the signals have to exceed. Measured, with the weights, in docs/evaluation.md."""
@@ -73,7 +73,9 @@ def cosine_needed(candidate: Candidate, bar: Bar) -> float | None:
 
 
 def share(matched: Iterable[str], terms: Iterable[str], frequencies: Mapping[str, int], memories: int) -> float:
-    """How much of a message's words a memory has, 0..1: rare words count for more, as in BM25.
+    """How much of what it could have of a message's words a memory has, 0..1: rare words count for more, as in BM25.
+
+    Of the days of "last week" a memory has one.
 
     Args:
         matched: the terms that the memory has.
@@ -81,5 +83,5 @@ def share(matched: Iterable[str], terms: Iterable[str], frequencies: Mapping[str
         frequencies: in how many of the `memories` each of them occurs; none where it is missing.
     """
     weights = rarities(terms, frequencies, memories)
-    total = fsum(weights.values())
-    return fsum(weights[term] for term in set(matched) if term in weights) / total if total else 0.0
+    total = reachable(weights)
+    return min(1.0, fsum(weights[term] for term in set(matched) if term in weights) / total) if total else 0.0
