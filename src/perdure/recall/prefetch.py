@@ -17,16 +17,14 @@ from perdure.recall.pending import waiting_exchanges, without_held
 from perdure.recall.retrieval import configured_profile, question, retrieve
 from perdure.recall.selecting import Budget, Selection, candidates_for, comparing, select
 from perdure.resources import Resources, calibration_of
-from perdure.rules.distinct import Comparing
 from perdure.rules.fencing import strip_fenced
 from perdure.rules.trajectory import trajectory
 from perdure.store.database import SpaceTransaction
-from perdure.store.memories import read_vectors
 from perdure.store.pending import pending_page
 from perdure.store.ranking import MAX_LIMIT
 from perdure.store.spaces import SpaceRow, read_state
 from perdure.text import truncate_chars
-from perdure.types import Filters, Recall, StoredMemory
+from perdure.types import Filters, Recall
 
 log = logging.getLogger("perdure.recall")
 
@@ -159,7 +157,7 @@ async def look_up(
             filters=turn.filters,
             clock=resources.database.clock,
         )
-        hits, ranked = await retrieve(
+        found = await retrieve(
             tx,
             resources,
             space,
@@ -168,7 +166,9 @@ async def look_up(
             filters=turn.filters,
             limit=min(MAX_LIMIT, candidates_for(turn.limit)),
             profile=configured_profile(resources),
+            vectors=True,
         )
+        hits, ranked = found.hits, found.ranked
         passing = hits
         if gated:
             frequencies, memories = ranked.document_frequencies, ranked.memories
@@ -184,26 +184,17 @@ async def look_up(
             )
             readings = [read_gate(bar, row, asked.terms, frequencies, memories) for row in ranked.rows]
             passing = [hit for hit, gate in zip(hits, readings, strict=True) if gate.passed]
+        calibration = await calibration_of(tx, resources, space)
         return select(
             hits,
             {hit.memory.id for hit in passing},
             await without_held(tx, waiting, [hit.memory.id for hit in hits]) if waiting else [],
             Budget(resources.settings.recall_token_budget, space.time_zone),
             limit=turn.limit,
-            beside=await _comparing(tx, resources, space, [hit.memory for hit in passing]),
+            beside=comparing([hit.memory for hit in passing], found.vectors, calibration),
         )
 
     found = await resources.database.in_space(space.id, read, ranks=True, timeout_s=timeout_s)
     if turn.leaves_traces:
         keep_fresh(resources, space)
     return found
-
-
-async def _comparing(
-    tx: SpaceTransaction, resources: Resources, space: SpaceRow, memories: Sequence[StoredMemory]
-) -> Comparing | None:
-    if len(memories) < 2:  # noqa: PLR2004 - one has nothing to be compared with
-        return None
-    calibration = await calibration_of(tx, resources, space)
-    vectors = await read_vectors(tx, resources.family.id, [memory.id for memory in memories])
-    return comparing(memories, vectors, calibration)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -54,6 +55,16 @@ def calibrated(calibration: Calibration | None, cosine: float) -> float:
     return cosine if calibration is None else calibration.calibrated_similarity(cosine, of_query=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What one query found, best first. Hit and ranked row of a memory have the same place."""
+
+    hits: list[Hit]
+    ranked: Ranked
+    vectors: Mapping[int, np.ndarray]
+    """By memory, where they were asked for and it has one."""
+
+
 async def retrieve(
     tx: SpaceTransaction,
     resources: Resources,
@@ -66,8 +77,9 @@ async def retrieve(
     profile: RankingProfile,
     exact: bool = False,
     as_of: datetime | None = None,
-) -> tuple[list[Hit], Ranked]:
-    """Ranks, and reads the rows of what was found; best first. Hit and ranked row of a memory have the same place."""
+    vectors: bool = False,
+) -> Retrieved:
+    """Ranks, and reads the rows of what was found, and with `vectors` what they were stored with."""
     calibration, family = await family_as_measured(tx, resources, space)
     ranked = await rank(
         tx,
@@ -84,9 +96,11 @@ async def retrieve(
             as_of=as_of,
         ),
     )
-    rows = await read_rows(tx, space.name, [row.memory_id for row in ranked.rows])
+    found = [row.memory_id for row in ranked.rows]
+    rows = await read_rows(tx, space.name, found, family_id=family.id if vectors else None)
     hits = [hit_of(rows[row.memory_id].memory, row, calibration, query=asked.text) for row in ranked.rows]
-    return hits, ranked
+    known = {memory_id: row.vector for memory_id, row in rows.items() if row.vector is not None}
+    return Retrieved(hits, ranked, known)
 
 
 async def family_as_measured(

@@ -191,7 +191,7 @@ class _Search:
         path: Literal["exact", "index"] = "exact"
         memories = 0
         for number, one in enumerate(asked):
-            hits, ranked = await retrieve(
+            retrieved = await retrieve(
                 tx,
                 self._resources,
                 self._space,
@@ -203,8 +203,8 @@ class _Search:
                 exact=sought.exact,
                 as_of=sought.as_of,
             )
-            found += map(Found, hits, ranked.rows)
-            path, memories = ranked.path, ranked.memories
+            found += map(Found, retrieved.hits, retrieved.ranked.rows)
+            path, memories = retrieved.ranked.path, retrieved.ranked.memories
         return found, path, memories
 
     async def _hop(self, tx: SpaceTransaction, asked: Question, found: list[Found], memories: int) -> list[Found]:

@@ -69,17 +69,23 @@ def comparing(
     """Compares memories by what they say, where they have a vector; None where nobody knows what a cosine means."""
     if calibration is None:
         return None
-    of = {memory.id: memory for memory in memories if memory.id in vectors}
+    known = [memory for memory in memories if memory.id in vectors]
+    if len(known) < 2:  # noqa: PLR2004 - one has nothing to be compared with
+        return None
+    place = {memory.id: number for number, memory in enumerate(known)}
+    stacked = np.stack([vectors[memory.id] for memory in known])
+    cosines = (stacked @ stacked.T).tolist()
 
     @cache
-    def says(memory_id: int) -> Said:
-        return said(of[memory_id])
+    def says(number: int) -> Said:
+        return said(known[number])
 
     def beside(later: int, earlier: int) -> Verdict:
-        if later not in of or earlier not in of:
+        one, other = place.get(later), place.get(earlier)
+        if one is None or other is None:
             return Verdict.OTHER
-        similarity = calibration.calibrated_similarity(float(vectors[later] @ vectors[earlier]))
-        return compared(says(later), says(earlier), similarity) if similarity >= NEAR else Verdict.OTHER
+        similarity = calibration.calibrated_similarity(cosines[one][other])
+        return compared(says(one), says(other), similarity) if similarity >= NEAR else Verdict.OTHER
 
     return beside
 

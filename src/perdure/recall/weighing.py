@@ -32,7 +32,7 @@ async def weigh(resources: Resources, space: SpaceRow, turn: Turn) -> list[Weigh
 
     async def read(tx: SpaceTransaction) -> list[Weighed]:
         asked = question(turn.message, vectors[0], tx.now)
-        hits, ranked = await retrieve(
+        found = await retrieve(
             tx,
             resources,
             space,
@@ -42,13 +42,13 @@ async def weigh(resources: Resources, space: SpaceRow, turn: Turn) -> list[Weigh
             limit=turn.limit,
             profile=configured_profile(resources),
         )
-        frequencies, memories = ranked.document_frequencies, ranked.memories
+        frequencies, memories = found.ranked.document_frequencies, found.ranked.memories
         bar = await bar_of(
             tx, resources, space, message=turn.message, history=turn.history, vectors=vectors, memories=memories
         )
         return [
             Weighed(hit, read_gate(bar, row, asked.terms, frequencies, memories))
-            for hit, row in zip(hits, ranked.rows, strict=True)
+            for hit, row in zip(found.hits, found.ranked.rows, strict=True)
         ]
 
     return await resources.database.in_space(space.id, read)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 import numpy as np
 from pgvector import HalfVector
@@ -104,6 +104,17 @@ READ_MEMORIES: Final = """
     SELECT {columns}
     FROM memories m
     JOIN memory_state s ON s.space_id = m.space_id AND s.memory_id = m.id
+    WHERE m.space_id = %(space_id)s AND s.space_id = %(space_id)s AND m.id = ANY(%(ids)s)
+"""
+
+# What is compared with each other comes with its vectors, in one journey. As bytes, since the digits of a vector take
+# many times as long.
+READ_MEMORIES_AND_VECTORS: Final = """
+    SELECT {columns}, halfvec_send(v.embedding) AS embedding
+    FROM memories m
+    JOIN memory_state s ON s.space_id = m.space_id AND s.memory_id = m.id
+    LEFT JOIN memory_vectors v
+        ON v.space_id = %(space_id)s AND v.family_id = %(family_id)s AND v.memory_id = m.id
     WHERE m.space_id = %(space_id)s AND s.space_id = %(space_id)s AND m.id = ANY(%(ids)s)
 """
 
@@ -212,6 +223,8 @@ class MemoryRow:
     memory: StoredMemory
     search_text: str
     term_count: int
+    vector: np.ndarray | None = None
+    """What it was stored with, float32, where a family was asked for."""
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -303,15 +316,30 @@ async def read_evidence(tx: SpaceTransaction, memory_id: int) -> list[Evidence]:
     return [Evidence(**{**row, "trust": Trust(row["trust"]) if row["trust"] else None}) for row in rows]
 
 
-async def read_rows(tx: SpaceTransaction, space: str, ids: Sequence[int]) -> dict[int, MemoryRow]:
-    """The rows of these ids that exist in the space, whatever their audience; the caller filters."""
-    rows = await tx.fetch_all(_read_memories(), {"ids": list(ids)})
-    return {row["id"]: MemoryRow(memory_of(space, row), row["search_text"], row["term_count"]) for row in rows}
+async def read_rows(
+    tx: SpaceTransaction, space: str, ids: Sequence[int], *, family_id: int | None = None
+) -> dict[int, MemoryRow]:
+    """The rows of these ids that exist in the space, whatever their audience; the caller filters.
+
+    With their vectors of a family, where one is given.
+    """
+    if family_id is None:
+        rows = await tx.fetch_all(_read_memories(READ_MEMORIES), {"ids": list(ids)})
+    else:
+        params = {"ids": list(ids), "family_id": family_id}
+        rows = await tx.fetch_all(_read_memories(READ_MEMORIES_AND_VECTORS), params)
+    return {row["id"]: _row(space, row) for row in rows}
 
 
-@lru_cache(maxsize=1)
-def _read_memories() -> sql.SQL:
-    return kept(sql.SQL(READ_MEMORIES).format(columns=sql.SQL(MEMORY_COLUMNS)))
+def _row(space: str, columns: Mapping[str, Any]) -> MemoryRow:
+    sent = columns.get("embedding")
+    vector = None if sent is None else np.asarray(HalfVector.from_binary(sent).to_numpy(), np.float32)
+    return MemoryRow(memory_of(space, columns), columns["search_text"], columns["term_count"], vector)
+
+
+@lru_cache(maxsize=2)
+def _read_memories(statement: LiteralString) -> sql.SQL:
+    return kept(sql.SQL(statement).format(columns=sql.SQL(MEMORY_COLUMNS)))
 
 
 def memory_of(space: str, columns: Mapping[str, Any]) -> StoredMemory:
