@@ -470,3 +470,65 @@ async def test_a_search_with_a_vector_reads_no_more_than_it_needs(space: Space, 
     hits = await search(space._memory.resources, row, vector)
     assert len(hits) == 6
     assert list(hits) == sorted(hits, key=lambda hit: (-hit.cosine, hit.document_id, hit.position))
+
+
+MAKE_OTHERS = """
+    WITH others AS (
+        INSERT INTO documents (space_id, server_id, persona_lineage_id, audience, name, media_type, bytes, content_hash,
+                               parts, state, created_at, updated_at)
+        SELECT %(space)s, 'other-' || n, 0, '', 'rules.txt', 'text/plain', 1, '\\x00', 20, 'complete', now(), now()
+        FROM generate_series(1, 1000) AS n
+        RETURNING id
+    ), passages AS (
+        INSERT INTO document_chunks (space_id, document_id, position, content, starts, ends)
+        SELECT %(space)s, o.id, n, 'words', 0, 5 FROM others o, generate_series(1, 20) AS n
+        RETURNING id
+    )
+    INSERT INTO document_vectors (space_id, family_id, chunk_id, embedding)
+    SELECT %(space)s, %(family)s, p.id, v.embedding
+    FROM passages p, (SELECT embedding FROM document_vectors WHERE space_id = %(space)s LIMIT 1) v
+"""
+
+
+async def test_documents_of_other_servers_are_not_even_looked_at(
+    space: Space, urls: ServerUrls, embedder: HashedEmbedder
+) -> None:
+    """A thousand servers with twenty passages each, and one with a few: only those few are compared."""
+    import psycopg
+    from pgvector import HalfVector
+
+    from perdure.document_types import DocumentScope
+    from perdure.store.document_search import SEARCH_DOCUMENTS
+    from perdure.store.documents import reach_of
+
+    added = await space.add_document(FERRY * 100, name="ferry.txt", server="S1")
+    row = await space._memory.find_space(space.name)
+    assert row is not None
+    resources = space._memory.resources
+    with psycopg.connect(urls.owner, autocommit=True) as owner:
+        owner.execute(MAKE_OTHERS, {"space": row.id, "family": resources.family.id})
+    (vector,) = await embedder.embed([QUESTION], "query")
+    params = {
+        **reach_of(DocumentScope("S1")),
+        "family_id": resources.family.id,
+        "vector": HalfVector(vector),
+        "channel_id": None,
+        "least": 0.0,
+        "limit": 6,
+    }
+
+    async def explain(tx: Any) -> dict[str, Any]:
+        (plan,) = await tx.fetch_all(f"EXPLAIN (ANALYZE, FORMAT JSON) {SEARCH_DOCUMENTS}", params, prepare=False)
+        top: dict[str, Any] = plan["QUERY PLAN"][0]["Plan"]
+        return top
+
+    plan = await resources.database.in_space(row.id, explain, ranks=True)
+    assert max(_rows(plan)) == added.document.parts
+    assert set(await found(space, server="S1")) == {"ferry.txt"}
+
+
+def _rows(node: dict[str, Any]) -> list[float]:
+    """How many passages and vectors each step of a plan went through."""
+    looked = node.get("Relation Name") in {"document_chunks", "document_vectors"}
+    own = [node["Actual Rows"] * node["Actual Loops"] + node.get("Rows Removed by Filter", 0)] if looked else []
+    return [*own, *(rows for child in node.get("Plans", ()) for rows in _rows(child))]

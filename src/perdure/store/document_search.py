@@ -23,23 +23,33 @@ ANY_IN_REACH: Final = """
 """
 
 # The threshold comes before the limit. What a document is and what it says are read in one statement, so that one which
-# is replaced meanwhile is found as it was or as it is, and never as half of each.
+# is replaced meanwhile is found as it was or as it is, and never as half of each. Step by step (MATERIALIZED): else the
+# planner compares all vectors of the space first, and looks afterwards who may see them.
 SEARCH_DOCUMENTS: Final = """
-    SELECT s.document_id, s.name, s.position, s.parts, s.content, s.starts, s.ends, s.page, s.cosine
-    FROM (
-        SELECT d.id AS document_id, d.name, d.parts, c.position, c.content, c.starts, c.ends, c.page,
-               1 - (v.embedding <=> %(vector)s::halfvec) AS cosine
-        FROM documents d
-        JOIN document_chunks c ON c.space_id = %(space_id)s AND c.document_id = d.id
-        JOIN document_vectors v ON v.space_id = %(space_id)s AND v.chunk_id = c.id AND v.family_id = %(family_id)s
+    WITH reach AS MATERIALIZED (
+        SELECT d.id, d.name, d.parts FROM documents d
         WHERE d.space_id = %(space_id)s AND d.state = 'complete'
           AND d.server_id = ANY(%(servers)s) AND d.persona_lineage_id = ANY(%(lineages)s)
           AND d.audience = ANY(%(audiences)s)
           AND (d.channel_ids = '{}' OR %(channel_id)s::text = ANY(d.channel_ids))
-    ) s
-    WHERE s.cosine >= %(least)s
-    ORDER BY s.cosine DESC, s.document_id, s.position
-    LIMIT %(limit)s
+    ),
+    passages AS MATERIALIZED (
+        SELECT c.id, c.document_id FROM reach r
+        JOIN document_chunks c ON c.space_id = %(space_id)s AND c.document_id = r.id
+    ),
+    near AS MATERIALIZED (
+        SELECT p.id, p.document_id, 1 - (v.embedding <=> %(vector)s::halfvec) AS cosine FROM passages p
+        JOIN document_vectors v ON v.space_id = %(space_id)s AND v.chunk_id = p.id AND v.family_id = %(family_id)s
+    ),
+    nearest AS MATERIALIZED (
+        SELECT n.id, n.document_id, n.cosine FROM near n WHERE n.cosine >= %(least)s
+        ORDER BY n.cosine DESC, n.document_id, n.id LIMIT %(limit)s
+    )
+    SELECT n.document_id, r.name, c.position, r.parts, c.content, c.starts, c.ends, c.page, n.cosine
+    FROM nearest n
+    JOIN reach r ON r.id = n.document_id
+    JOIN document_chunks c ON c.space_id = %(space_id)s AND c.id = n.id
+    ORDER BY n.cosine DESC, n.document_id, n.id
 """
 
 ROUNDING: Final = 1e-6

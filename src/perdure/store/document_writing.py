@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Final, LiteralString
 
 import numpy as np
 from pgvector import HalfVector
+from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from perdure.document_types import DocumentPart, DocumentScope
@@ -58,13 +59,11 @@ CHANGE_TERMS: Final = """
     WHERE space_id = %(space_id)s AND id = %(id)s
 """
 
-# Whose document arrives is told by nobody but who hands it in: without `id` only complete ones are filled.
 FIND_UNEMBEDDED: Final = """
     SELECT c.id, c.content FROM document_chunks c
     JOIN documents d ON d.space_id = %(space_id)s AND d.id = c.document_id
     LEFT JOIN document_vectors v ON v.space_id = %(space_id)s AND v.chunk_id = c.id AND v.family_id = %(family_id)s
-    WHERE c.space_id = %(space_id)s AND v.chunk_id IS NULL
-      AND (c.document_id = %(id)s::bigint OR (%(id)s::bigint IS NULL AND d.state = 'complete'))
+    WHERE c.space_id = %(space_id)s AND v.chunk_id IS NULL AND {which}
     ORDER BY d.updated_at DESC, c.document_id, c.position
     LIMIT %(limit)s
 """
@@ -73,9 +72,12 @@ COUNT_UNEMBEDDED: Final = """
     SELECT count(*) AS n FROM document_chunks c
     JOIN documents d ON d.space_id = %(space_id)s AND d.id = c.document_id
     LEFT JOIN document_vectors v ON v.space_id = %(space_id)s AND v.chunk_id = c.id AND v.family_id = %(family_id)s
-    WHERE c.space_id = %(space_id)s AND v.chunk_id IS NULL
-      AND (c.document_id = %(id)s::bigint OR (%(id)s::bigint IS NULL AND d.state = 'complete'))
+    WHERE c.space_id = %(space_id)s AND v.chunk_id IS NULL AND {which}
 """
+
+OF_ONE: Final = sql.SQL("c.document_id = %(id)s AND d.id = %(id)s")
+OF_ALL: Final = sql.SQL("d.state = 'complete'")
+"""What arrives is embedded by whoever hands it in."""
 
 # A passage that is gone by now takes no vector, and one that got its vector from somebody else keeps that.
 INSERT_VECTORS: Final = """
@@ -203,7 +205,8 @@ async def find_unembedded(
     tx: SpaceTransaction, family_id: int, limit: int, *, document_id: int | None = None
 ) -> list[tuple[int, str]]:
     """Ids and words of passages without a vector of a family: of one document, or of all complete ones."""
-    rows = await tx.fetch_all(FIND_UNEMBEDDED, {"family_id": family_id, "limit": limit, "id": document_id})
+    params = {"family_id": family_id, "limit": limit, "id": document_id}
+    rows = await tx.fetch_all(_which(FIND_UNEMBEDDED, document_id), params)
     return [(row["id"], row["content"]) for row in rows]
 
 
@@ -215,7 +218,8 @@ async def insert_vectors(tx: SpaceTransaction, family_id: int, ids: Sequence[int
 
 async def count_unembedded(tx: SpaceTransaction, family_id: int, *, document_id: int | None = None) -> int:
     """How many passages have no vector of a family: of one document, or of all complete ones."""
-    row = await tx.fetch_one(COUNT_UNEMBEDDED, {"family_id": family_id, "id": document_id})
+    params = {"family_id": family_id, "id": document_id}
+    row = await tx.fetch_one(_which(COUNT_UNEMBEDDED, document_id), params)
     assert row is not None
     return int(row["n"])
 
@@ -238,6 +242,10 @@ async def complete(tx: SpaceTransaction, arriving: int, replaces: int | None) ->
 async def delete_document(tx: SpaceTransaction, document_id: int, audience: str | None) -> bool:
     """Removes a document with its words and vectors, if this audience may see it."""
     return await tx.execute(DELETE_DOCUMENT, {"id": document_id, "audiences": audiences(audience)}) > 0
+
+
+def _which(statement: LiteralString, document_id: int | None) -> sql.Composed:
+    return sql.SQL(statement).format(which=OF_ALL if document_id is None else OF_ONE)
 
 
 def _terms(document_id: int, new: NewDocument) -> dict[str, object]:
