@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from perdure.clock import DatabaseClock
 from perdure.connect.mail_html import html_text
 from perdure.connect.mail_text import decoded, visible
 
@@ -116,3 +117,32 @@ def test_padding_tags_and_marks_of_direction_vanish_and_joiners_inside_words_sta
 )
 def test_a_charset_is_read_as_its_mailer_meant_it(data: bytes, charset: str | None, text: str) -> None:
     assert decoded(data, charset) == text
+
+
+ATTACKS = {
+    "tags that never end": "<a" * 300_000,
+    "titles that never end": "<title" * 100_000,
+    "ends of what was never opened": "<div></b>" * 50_000,
+    "ends that don't reach": "<div><object></div></object>" * 30_000,
+    "formatting that is opened anew in every block": (
+        "<p>" + "".join(f"<b a={number}>" for number in range(1900)) + "</p>" + "<p>x</p>" * 60_000
+    ),
+    "a little formatting, and many blocks": (
+        "<p>" + "".join(f"<b a={number}>" for number in range(40)) + "</p>" + "<p>x</p>" * 70_000
+    ),
+}
+
+
+@pytest.mark.parametrize("source", ATTACKS.values(), ids=ATTACKS)
+def test_no_page_makes_the_parser_work_for_longer_than_its_length_is_worth(source: str) -> None:
+    clock = DatabaseClock()
+    began = clock.monotonic()
+    html_text(source)
+    assert clock.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    "source", ["<p>One<p>Two" * 3000, "<ul>" + "<li>One<li>Two" * 3000 + "</ul>", "<dl>" + "<dt>One<dt>Two" * 3000]
+)
+def test_old_pages_that_leave_paragraphs_and_items_open_keep_their_lines(source: str) -> None:
+    assert html_text(source).count("\n") >= 5999

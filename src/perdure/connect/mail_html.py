@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from selectolax.lexbor import LexborHTMLParser
@@ -18,6 +19,9 @@ MAX_HTML_CHARS: Final = 600_000
 
 _MAX_DEPTH: Final = 2_000
 """Open elements up to which a document is parsed: the parser's time grows with the square (100,000 take 25 s)."""
+
+_MAX_REBUILT: Final = 2_000_000
+"""Elements that a parser may open once more, each of them for each tag that follows."""
 
 QUOTE_BEGIN: Final = "\ue0f0"
 QUOTE_END: Final = "\ue0f1"
@@ -50,11 +54,22 @@ _BLOCKS: Final = (
     "h6, header, hr, main, nav, ol, p, pre, section, table, tr, ul"
 )
 _APART: Final = frozenset(("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol"))
-_TAG: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^>]{0,4000}>")
+_TAG_BEGIN: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})")
+_TAG: Final = re.compile(
+    r"<(?:script|style)\b[^<]*(?:</(?:script|style)\s*>)?|</?[a-zA-Z][^<>]{0,4000}>", re.IGNORECASE
+)
+"""Where neither passes a second `<`, no text makes them look at a sign again and again."""
 _MAX_RULES: Final = 200
 _NEVER_CLOSED: Final = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
+_ENDED_BY_OTHERS: Final = frozenset(("p", "li", "dt", "dd", "option", "optgroup", "rb", "rt", "rp", "rtc"))
+_ENDED_BY_NEXT: Final = frozenset(("p", "li", "dt", "dd", "td", "th", "tr", "option"))
+_CELLS: Final = frozenset(("td", "th", "tr", "tbody", "thead", "tfoot", "caption", "colgroup"))
+_FORMATTING: Final = frozenset(
+    ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
+)
+"""What a parser opens once more in the next block if it was left open in this one."""
 _RULE: Final = re.compile(r"([^{}]{1,500})\{([^{}]{0,2000})\}")
 _SIMPLE_SELECTOR: Final = re.compile(r"[a-zA-Z]{0,12}([.#])(-?[_a-zA-Z][\w-]{0,80})")
 
@@ -67,7 +82,7 @@ def html_text(source: str) -> str:
 def shown_text(source: str, *, besides: str) -> str:
     """What a reader would see of HTML, without the elements that the selector `besides` names; quotations marked."""
     source = source.translate({ord(mark): None for mark in (*_MARKS, "\0")})
-    if _depth(source) > _MAX_DEPTH:
+    if _too_much(source):
         return visible(html.unescape(_TAG.sub(" ", source)))
     tree = LexborHTMLParser(source)
     _drop_hidden(tree)
@@ -88,16 +103,37 @@ def _line_ends(between: re.Match[str]) -> str:
     return "\n" * max(2 if _GAP in between[0] else 1, count)
 
 
-def _depth(source: str) -> int:
-    """The most elements open at once, as far as counting tags can tell."""
-    depth = deepest = 0
-    for slash, name in _TAG.findall(source):
+def _too_much(source: str) -> bool:
+    """Whether parsing would take more than its share, by what stays open as far as that can be told.
+
+    An end tag ends only what was opened last, and what its own end implies: a parser ends as much, or more.
+    """
+    opened: list[str] = []
+    formatting = rebuilt = 0
+    for slash, written in _TAG_BEGIN.findall(source):
+        name = written.lower()
+        rebuilt += formatting
         if slash:
-            depth = max(0, depth - 1)
-        elif name.lower() not in _NEVER_CLOSED:
-            depth += 1
-            deepest = max(deepest, depth)
-    return deepest
+            kept = _ended(opened, name)
+            formatting -= sum(each in _FORMATTING for each in opened[kept:])
+            del opened[kept:]
+        elif name not in _NEVER_CLOSED:
+            if name in _ENDED_BY_NEXT and opened[-1:] == [name]:
+                continue
+            opened.append(name)
+            formatting += name in _FORMATTING
+        if len(opened) > _MAX_DEPTH or rebuilt > _MAX_REBUILT:
+            return True
+    return False
+
+
+def _ended(opened: Sequence[str], name: str) -> int:
+    """How many of the open elements an end tag leaves open."""
+    implied = _ENDED_BY_OTHERS | _CELLS if name == "table" or name in _CELLS else _ENDED_BY_OTHERS
+    place = len(opened) - 1
+    while place >= 0 and opened[place] != name and opened[place] in implied:
+        place -= 1
+    return place if place >= 0 and opened[place] == name else len(opened)
 
 
 def _drop_hidden(tree: LexborHTMLParser) -> None:
