@@ -129,6 +129,25 @@ def test_a_passage_knows_where_it_stands_in_the_text() -> None:
     assert all(part.text == tidied[part.starts : part.ends] for part in parts)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        " " * 1_000_000 + "x",
+        "\n" * 1_000_000 + "x",
+        "x" * 900_000,
+        "x\u0301" * 400_000,
+        "password " * 80_000,
+        "渡轮" * 400_000,
+    ],
+    ids=["blanks", "lines", "one word", "accents", "password", "no spaces"],
+)
+def test_no_text_takes_longer_than_its_length_is_worth(text: str) -> None:
+    clock = DatabaseClock()
+    began = clock.monotonic()
+    parts_of(text, 2000)
+    assert clock.monotonic() - began < 20
+
+
 def test_secrets_are_masked_before_anything_is_kept() -> None:
     (part,) = parts_of("The router. My password is hunter2, don't tell.", 5)
     assert "hunter2" not in part.text

@@ -18,7 +18,7 @@ from perdure.rules.fencing import strip_fenced
 from perdure.rules.passages import OVERLAP_CHARS, PASSAGE_CHARS
 from perdure.text import clean, has_letter_or_digit, mask, passages
 
-_TRAILING: Final = re.compile(r"[ \t\u00a0\u3000]+$", re.MULTILINE)
+_BLANKS: Final = " \t\u00a0\u3000"
 _EMPTY_LINES: Final = re.compile(r"\n{3,}")
 _BETWEEN_PAGES: Final = "\n\n"
 _MASK: Final = re.compile(r"\[secret: [a-z ]{1,20}\]")
@@ -92,7 +92,8 @@ def _text(data: bytes, media_type: MediaType, encoding: str | None) -> str:
 
 def _tidied(text: str) -> str:
     """Without blanks at the ends of lines, and with at most one empty line in a row."""
-    return _EMPTY_LINES.sub("\n\n", _TRAILING.sub("", clean(text))).strip()
+    lines = (line.rstrip(_BLANKS) for line in clean(text).split("\n"))
+    return _EMPTY_LINES.sub("\n\n", "\n".join(lines)).strip()
 
 
 def _moved(marks: Sequence[int], text: str, kept: str) -> list[int]:
