@@ -47,6 +47,7 @@ class LoadedSpace:
         filters: Filters | None = None,
         limit: int = 10,
         exact: bool = False,
+        needed: int | None = None,
     ) -> RankQuery:
         return RankQuery(
             self.family,
@@ -58,6 +59,7 @@ class LoadedSpace:
             filters or Filters(),
             limit,
             exact,
+            needed=needed,
         )
 
     async def rank(self, query: RankQuery) -> Ranked:

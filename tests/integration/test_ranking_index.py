@@ -45,6 +45,17 @@ async def test_twenty_thousand_memories_are_ranked_by_index_as_the_oracle_does(
     assert min(shares) >= at_least
 
 
+async def test_rows_that_stand_by_are_there_and_the_needed_ones_are_as_good(large: LoadedSpace) -> None:
+    shares = []
+    for query in large.corpus.queries(60):
+        found = await large.rank(large.query(query, DEFAULT, limit=12, needed=3))
+        oracle = await large.rank(large.query(query, DEFAULT, limit=3, exact=True))
+        assert len(found.rows) == 12
+        best = {row.memory_id for row in oracle.rows}
+        shares.append(len(best & {row.memory_id for row in found.rows[:3]}) / len(best))
+    assert mean(shares) >= 0.78
+
+
 async def test_the_ranks_and_terms_of_the_index_are_those_of_the_oracle(large: LoadedSpace) -> None:
     for query in large.corpus.queries(10):
         for profile in (SEED, DEFAULT):

@@ -166,6 +166,7 @@ async def look_up(
             filters=turn.filters,
             limit=min(MAX_LIMIT, candidates_for(turn.limit)),
             profile=configured_profile(resources),
+            needed=turn.limit,
             vectors=True,
         )
         hits, ranked = found.hits, found.ranked

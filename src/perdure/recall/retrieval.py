@@ -77,9 +77,13 @@ async def retrieve(
     profile: RankingProfile,
     exact: bool = False,
     as_of: datetime | None = None,
+    needed: int | None = None,
     vectors: bool = False,
 ) -> Retrieved:
-    """Ranks, and reads the rows of what was found, and with `vectors` what they were stored with."""
+    """Ranks, and reads the rows of what was found, and with `vectors` what they were stored with.
+
+    Of the `limit` memories, `needed` have to be the best ones; the others stand by for what repeats these.
+    """
     calibration, family = await family_as_measured(tx, resources, space)
     ranked = await rank(
         tx,
@@ -94,6 +98,7 @@ async def retrieve(
             limit=limit,
             exact=exact,
             as_of=as_of,
+            needed=needed,
         ),
     )
     found = [row.memory_id for row in ranked.rows]

@@ -199,6 +199,7 @@ class _Search:
                 audience=sought.audience,
                 filters=sought.filters,
                 limit=OF_REWRITE if number else min(MAX_LIMIT, sought.limit + SPARE),
+                needed=OF_REWRITE if number else sought.limit,
                 profile=self._profile,
                 exact=sought.exact,
                 as_of=sought.as_of,

@@ -53,6 +53,7 @@ class RankQuery:
         audience: rows with this audience or none are visible; with None, only rows without an audience.
         filters: what may be returned.
         limit: how many rows, 1..100.
+        needed: how many of them have to be the best ones, 1..limit; the rest stand by. None for all.
         exact: True for the oracle, a plain ORDER BY over all visible rows.
         as_of: ranks what was live at this time and has not changed since (`store.as_of` has the rest), as old as it was
             then; always without an index.
@@ -68,6 +69,7 @@ class RankQuery:
     limit: int
     exact: bool = False
     as_of: datetime | None = None
+    needed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +207,7 @@ async def prepare(tx: SpaceTransaction, query: RankQuery) -> Ready:
         has_terms=bool(query.terms),
         has_entities=bool(query.entity_keys),
         limit=query.limit,
+        needed=min(query.needed or query.limit, query.limit),
         dense_rows=dense_rows(counts.memories, query.limit),
         asked=conditions_of(query.filters, query.audience, facets, query.as_of),
     )

@@ -18,8 +18,8 @@ CHOSEN_ROWS: Final = 100
 
 CHOSEN_ROWS_INLINE: Final = 60
 CHOSEN_IN_TURNS: Final = (30, 3)
-"""The same where turns lend to each other, which looks at six more rows for each: so many, and as many for each row of
-the answer. Measured for the overlap with the plain ORDER BY that it costs (docs/benchmarks.md)."""
+"""The same where turns lend to each other, which looks at six more rows for each: so many, and as many for each row
+that is needed. Measured for the overlap with the plain ORDER BY that it costs (docs/benchmarks.md)."""
 
 WORTHY_INLINE: Final = 500
 FOUND_INLINE: Final = 60
@@ -57,6 +57,7 @@ class Slots:
     has_terms: bool
     has_entities: bool
     limit: int
+    needed: int
     dense_rows: int
     asked: Conditions
     common_terms: bool = False
@@ -77,7 +78,7 @@ class Slots:
         """How many candidates are ranked exactly."""
         if self.inline and self.profile.turns is not None:
             least, each = CHOSEN_IN_TURNS
-            return int(least + each * self.limit)
+            return max(least + each * self.needed, self.limit)
         return max(CHOSEN_ROWS_INLINE if self.inline else CHOSEN_ROWS, self.limit + 40)
 
     @property
