@@ -108,7 +108,7 @@ class Persona:
 class Participant:
     """A person who takes part in the conversation; `name` is what is shown, `aliases` what else they are called.
 
-    `impersonated`: the persona speaks as this person in this turn.
+    `impersonated`: the persona speaks as this person in this turn, and knows what is known of them alone.
     """
 
     user_id: str

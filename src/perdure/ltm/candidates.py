@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from perdure.fact_types import EVERY_LINEAGE, Fact, FactKind, FactScope, Participant, Person, Privacy, TurnState
-from perdure.ltm.privacy import wish_of
+from perdure.fact_types import EVERY_LINEAGE, Fact, FactKind, FactScope, Participant, Privacy, TurnState
+from perdure.ltm.privacy import Wish, wish_of, wish_set_here
 from perdure.resources import Resources
 from perdure.rules.fact_tags import one_occurs
 from perdure.store.database import SpaceTransaction
@@ -51,20 +51,24 @@ async def find_candidates(resources: Resources, space: SpaceRow, turn: FactTurn)
     Raises DatabaseUnavailable.
     """
     state = turn.state
-    hidden = await _hidden_by_host(resources, space, state.participants)
+    told = await _told_by_host(resources, space, state.participants)
+    impersonates = any(person.impersonated for person in state.participants)
     lineages = sorted({EVERY_LINEAGE, state.persona.lineage if state.persona else EVERY_LINEAGE})
 
     async def read(tx: SpaceTransaction) -> Candidates:
         people = await read_people(tx, [person.user_id for person in state.participants])
         shown = [
             person.user_id
-            for person in state.participants
-            if not person.impersonated
-            and person.user_id not in hidden
-            and _shows(people[person.user_id], state.server_id)
+            for person in _looked_at(state.participants)
+            if people[person.user_id].personalised.get(state.server_id or "", True)
         ]
-        scopes = [FactScope(FactKind.PERSONAL, user_id, lineage) for user_id in shown for lineage in lineages]
-        if state.server_id is not None:
+        scopes = [
+            FactScope(FactKind.PERSONAL, user_id, lineage)
+            for user_id in shown
+            for lineage in lineages
+            if _may_use(told.get(user_id) or wish_set_here(people[user_id]), lineage)
+        ]
+        if state.server_id is not None and not impersonates:
             scopes += [FactScope(FactKind.SERVER, state.server_id, lineage) for lineage in lineages]
         found = await read_scopes(tx, scopes)
         texts = [fold(text) for text in (turn.message, *turn.recent)]
@@ -79,18 +83,23 @@ async def find_candidates(resources: Resources, space: SpaceRow, turn: FactTurn)
     return await resources.database.in_space(space.id, read)
 
 
-def _shows(person: Person, server_id: str | None) -> bool:
-    """Whether what is known of a person is used here: they may want nothing known, or nothing used in this server."""
-    return person.privacy is not Privacy.FULL and person.personalised.get(server_id or "", True)
+def _looked_at(people: Sequence[Participant]) -> Sequence[Participant]:
+    """Those whose facts are used: of somebody as whom the persona speaks theirs alone."""
+    return [person for person in people if person.impersonated] or people
 
 
-async def _hidden_by_host(resources: Resources, space: SpaceRow, people: Iterable[Participant]) -> frozenset[str]:
-    """Whom the host's own lookup hides; asked only where there is one, and yes where it fails."""
+def _may_use(wish: Wish, lineage: int) -> bool:
+    """Whether facts of a person are used: none at full privacy, and what a persona taught itself only while it may."""
+    return wish.self_taught or (wish.level is not Privacy.FULL and lineage == EVERY_LINEAGE)
+
+
+async def _told_by_host(resources: Resources, space: SpaceRow, people: Iterable[Participant]) -> dict[str, Wish]:
+    """What each person wants where the host has a lookup of its own; nothing may be used where that fails."""
     if resources.privacy is None:
-        return frozenset()
+        return {}
     ids = [person.user_id for person in people]
     wishes = await asyncio.gather(*(wish_of(resources, space, user_id) for user_id in ids))
-    return frozenset(user_id for user_id, wish in zip(ids, wishes, strict=True) if wish.level is Privacy.FULL)
+    return dict(zip(ids, wishes, strict=True))
 
 
 def _used(facts: Iterable[Fact], channel_id: str | None, texts: Sequence[str]) -> tuple[Fact, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from perdure.errors import PrivacyRestricted, without_words
-from perdure.fact_types import Privacy
+from perdure.fact_types import Person, Privacy
 from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction
 from perdure.store.people import read_people
@@ -73,5 +73,9 @@ async def _set_here(resources: Resources, space: SpaceRow | None, user_id: str) 
 
 
 async def _read(tx: SpaceTransaction, user_id: str) -> Wish:
-    person = (await read_people(tx, [user_id]))[user_id]
+    return wish_set_here((await read_people(tx, [user_id]))[user_id])
+
+
+def wish_set_here(person: Person) -> Wish:
+    """What a person wants as far as it is set here."""
     return Wish(person.privacy, person.consents)

@@ -34,7 +34,9 @@ RECORD_RECALL_DAY: Final = """
           AND NOT (%(of_people)s AND (
               EXISTS (
                   SELECT 1 FROM people p
-                  WHERE p.space_id = %(space_id)s AND p.user_id = m.{owner} AND p.privacy_level = 'full')
+                  WHERE p.space_id = %(space_id)s AND p.user_id = m.{owner}
+                    AND (p.privacy_level = 'full'
+                         OR (m.persona_lineage_id <> 0 AND (p.privacy_level <> 'minimal' OR NOT p.consents))))
               OR EXISTS (
                   SELECT 1 FROM server_people s
                   WHERE s.space_id = %(space_id)s AND s.server_id = %(server_id)s AND s.user_id = m.{owner}
