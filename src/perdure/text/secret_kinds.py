@@ -17,6 +17,9 @@ RECOVERY_PHRASE: Final = "recovery phrase"
 ACCOUNT_NUMBER: Final = "account number"
 ID_NUMBER: Final = "id number"
 
+HIDDEN: Final = "\ufffc"
+"""What stands for each sign of a mask while a text is gone through that was masked before."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:

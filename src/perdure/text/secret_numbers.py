@@ -12,7 +12,7 @@ from typing import Final
 import regex
 
 from perdure.text.secret_cards import OTHER_NUMBER
-from perdure.text.secret_kinds import ACCOUNT_NUMBER, ID_NUMBER, Found, found_value
+from perdure.text.secret_kinds import ACCOUNT_NUMBER, HIDDEN, ID_NUMBER, Found, found_value
 
 _IBAN: Final = regex.compile(
     r"(?<![\w/-])[A-Z]{2}\d{2}(?:[ \u00a0\u202f-]?[A-Z0-9]{4}){2,7}+(?:[ \u00a0\u202f-]?[A-Z0-9]{1,3})?+(?![\w/])",
@@ -37,7 +37,8 @@ _NAMES: Final = """
 """
 _PLAIN: Final = "".join(line.strip() for line in _NAMES.splitlines()).replace("\\\\", "\\")
 _ANNOUNCED: Final = regex.compile(
-    rf"(?<![\p{{Latin}}\p{{Cyrillic}}\p{{N}}])(?:{_PLAIN})(?![\p{{Latin}}\p{{Cyrillic}}\p{{N}}])[^\d\n.;!?]{{0,24}}?"
+    rf"(?<![\p{{Latin}}\p{{Cyrillic}}\p{{N}}])(?:{_PLAIN})(?![\p{{Latin}}\p{{Cyrillic}}\p{{N}}])"
+    rf"(?:(?!{HIDDEN}{{9}})[^\d\n.;!?]){{0,24}}?"
     r"(?P<value>(?:(?<![A-Z])[A-Z]{1,6}+)?(?<!\d)\d[\dA-Z]*+"
     r"(?:[ ./-]?(?:[A-Z]{0,2}\d[\dA-Z]*+|[A-Z](?=[ -]?\d))){0,10}+)",
     regex.IGNORECASE,

@@ -21,7 +21,7 @@ from perdure.text.secret_announced import announced_secrets
 from perdure.text.secret_cards import LEAST_CARD, OTHER_NUMBER, card_numbers
 from perdure.text.secret_fields import kind_of_field
 from perdure.text.secret_formats import secrets_by_form
-from perdure.text.secret_kinds import Found
+from perdure.text.secret_kinds import HIDDEN, Found
 from perdure.text.secret_numbers import personal_numbers
 
 _MASKED: Final = regex.compile(r"\[secret: [a-z ]{1,20}\]")
@@ -45,7 +45,9 @@ def mask(text: str) -> Masked:
     >>> mask("my password is hunter2, my card 4111 1111 1111 1111").text
     'my password is [secret: password], my card [secret: card number]'
     """
-    found = _apart([*_all(text), *_through_invisible(text)], text)
+    # A mask names a kind, and that would announce what stands behind it.
+    blank = _MASKED.sub(_blank, text)
+    found = _apart([*_all(blank), *_through_invisible(blank)], text)
     if not found:
         return Masked(text)
     pieces: list[str] = []
@@ -54,6 +56,10 @@ def mask(text: str) -> Masked:
         pieces += text[at : one.start], _mask_of(one.kind)
         at = one.end
     return Masked("".join([*pieces, text[at:]]), tuple(dict.fromkeys(one.kind for one in found)))
+
+
+def _blank(mask: regex.Match[str]) -> str:
+    return HIDDEN * len(mask[0])
 
 
 def _mask_of(kind: str) -> str:
