@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.rules.gate import ASKING, NAME, NEEDED, WORDS, Bar, Candidate, cosine_needed, share, surplus
+from perdure.rules.gate import ASKING, NAME, NEEDED, WORDS, Bar, Candidate, cosine_needed, share, surplus, words_of
 
 SPREAD = 0.05
 LEVEL = 0.8
@@ -81,24 +81,29 @@ def test_more_of_a_signal_never_shuts_a_memory_out(
 def test_rare_words_are_more_of_a_message_than_common_ones() -> None:
     terms = ("frame", "bicycle", "the")
     frequencies = {"frame": 1, "bicycle": 5, "the": 90}
-    rare, common = share(["frame"], terms, frequencies, 100), share(["the"], terms, frequencies, 100)
+    rare, common = (
+        share(["frame"], words_of(terms, frequencies, 100)),
+        share(["the"], words_of(terms, frequencies, 100)),
+    )
     assert rare > 0.5 > common > 0
-    assert share(terms, terms, frequencies, 100) == pytest.approx(1)
-    assert share(["frame", "frame", "elsewhere"], terms, frequencies, 100) == pytest.approx(rare)
+    assert share(terms, words_of(terms, frequencies, 100)) == pytest.approx(1)
+    assert share(["frame", "frame", "elsewhere"], words_of(terms, frequencies, 100)) == pytest.approx(rare)
 
 
 def test_a_word_that_no_memory_has_is_part_of_the_message() -> None:
-    assert share(["frame"], ("frame", "unheard"), {"frame": 1}, 100) < 0.5
+    assert share(["frame"], words_of(("frame", "unheard"), {"frame": 1}, 100)) < 0.5
 
 
 def test_of_the_days_of_a_week_a_memory_has_one() -> None:
     week = tuple(f"@m11d{day}" for day in range(17, 24))
     frequencies = {"boiler": 1, **dict.fromkeys(week, 1)}
     terms = ("boiler", *week)
-    assert share(["boiler", week[2]], terms, frequencies, 100) == pytest.approx(1)
-    assert share(["boiler"], terms, frequencies, 100) == pytest.approx(share(["boiler"], terms[:2], frequencies, 100))
-    assert share(terms, terms, frequencies, 100) == 1
+    assert share(["boiler", week[2]], words_of(terms, frequencies, 100)) == pytest.approx(1)
+    assert share(["boiler"], words_of(terms, frequencies, 100)) == pytest.approx(
+        share(["boiler"], words_of(terms[:2], frequencies, 100))
+    )
+    assert share(terms, words_of(terms, frequencies, 100)) == 1
 
 
 def test_nothing_is_shared_with_a_message_without_words() -> None:
-    assert share((), (), {}, 0) == 0
+    assert share((), words_of((), {}, 0)) == 0

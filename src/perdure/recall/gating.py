@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from perdure.resources import Resources, unrelated_of
-from perdure.rules.gate import NEEDED, Bar, Candidate, cosine_needed, share, surplus
+from perdure.rules.gate import NEEDED, Bar, Candidate, Words, cosine_needed, share, surplus, words_of
 from perdure.store.database import SpaceTransaction
 from perdure.store.ranking import RankedRow
 from perdure.store.spaces import SpaceRow
@@ -51,17 +51,25 @@ async def bar_of(
     return Bar(telling, place.level, asking, spread)
 
 
-def read_gate(
-    bar: Bar, row: RankedRow, terms: Sequence[str], frequencies: Mapping[str, int], memories: int
-) -> GateReading:
-    """What the gate sees of a ranked memory; `terms` are the message's, `frequencies` how many memories have each."""
-    words = share(row.matched_terms, terms, frequencies, memories)
-    candidate = Candidate(row.similarity, words, row.entity_match)
+def read_gates(
+    bar: Bar, rows: Sequence[RankedRow], terms: Sequence[str], frequencies: Mapping[str, int], memories: int
+) -> list[GateReading]:
+    """What the gate sees of ranked memories, in their order.
+
+    `terms` are the message's, `frequencies` how many of the `memories` have each.
+    """
+    words = words_of(terms, frequencies, memories)
+    return [_read_gate(bar, row, words) for row in rows]
+
+
+def _read_gate(bar: Bar, row: RankedRow, words: Words) -> GateReading:
+    shared = share(row.matched_terms, words)
+    candidate = Candidate(row.similarity, shared, row.entity_match)
     return GateReading(
         cosine=row.similarity,
         noise=cosine_needed(candidate, bar),
         words=row.matched_terms,
-        share=words,
+        share=shared,
         name=row.entity_match,
         asks=bar.telling,
         surplus=surplus(candidate, bar),

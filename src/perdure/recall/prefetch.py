@@ -12,7 +12,7 @@ from perdure.calibrating import keep_fresh
 from perdure.context import PREFIX, render_tail
 from perdure.errors import InvalidInput, PerdureError, without_words
 from perdure.recall.deadline import within
-from perdure.recall.gating import bar_of, read_gate
+from perdure.recall.gating import bar_of, read_gates
 from perdure.recall.pending import waiting_exchanges, without_held
 from perdure.recall.retrieval import configured_profile, question, retrieve
 from perdure.recall.selecting import Budget, Selection, candidates_for, comparing, select
@@ -183,7 +183,7 @@ async def look_up(
                 memories=memories,
                 keep=turn.leaves_traces,
             )
-            readings = [read_gate(bar, row, asked.terms, frequencies, memories) for row in ranked.rows]
+            readings = read_gates(bar, ranked.rows, asked.terms, frequencies, memories)
             passing = [hit for hit, gate in zip(hits, readings, strict=True) if gate.passed]
         calibration = await calibration_of(tx, resources, space)
         return select(

@@ -28,15 +28,20 @@ _NEGATIONS: Final = frozenset(_DENYING.split())
 _HAPPENS_AGAIN: Final = frozenset({MemoryType.EVENT, MemoryType.CALENDAR, MemoryType.EMAIL})
 
 
+def said_by(memory: StoredMemory) -> tuple[str, date | None]:
+    """Who said it, and for what happens more than once the day: of others it is something else."""
+    day = memory.source_date.date() if memory.memory_type in _HAPPENS_AGAIN else None
+    return fold(memory.speaker or ""), day
+
+
 def said(memory: StoredMemory) -> Said:
     """What the memory says, as far as another one may say the same."""
-    day = memory.source_date.date() if memory.memory_type in _HAPPENS_AGAIN else None
-    return _taken_apart(memory.summary[:MOST_CHARS], memory.speaker or "", day)
+    return _taken_apart(memory.summary[:MOST_CHARS], said_by(memory))
 
 
 # The turns of a talk bring up the same memories again and again.
 @lru_cache(maxsize=1024)
-def _taken_apart(text: str, speaker: str, day: date | None) -> Said:
+def _taken_apart(text: str, by: tuple[str, date | None]) -> Said:
     written = _WORD.findall(text)
     words = tuple(fold(word).replace("’", "'").removesuffix("'s") for word in written)
     content = tuple(terms(text))
@@ -48,7 +53,7 @@ def _taken_apart(text: str, speaker: str, day: date | None) -> Said:
         names=tuple(term for word in written if word[0].isupper() for term in terms(word) if term in known),
         cased=text.upper() != text.lower(),
         negated=_negates(text, words),
-        by=(fold(speaker), day),
+        by=by,
     )
 
 

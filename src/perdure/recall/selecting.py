@@ -16,7 +16,7 @@ import numpy.typing as npt
 from perdure.context import Line, frame_tokens, line_tokens
 from perdure.embedding import Calibration
 from perdure.recall.gathering import standing
-from perdure.recall.saying import said
+from perdure.recall.saying import said, said_by
 from perdure.rules.alike import NEAR, Said, Verdict, compared
 from perdure.rules.distinct import Comparing, distinct
 from perdure.types import Hit, LeftOut, PendingItem, StoredMemory
@@ -75,6 +75,7 @@ def comparing(
     place = {memory.id: number for number, memory in enumerate(known)}
     stacked = np.stack([vectors[memory.id] for memory in known])
     cosines = (stacked @ stacked.T).tolist()
+    by = [said_by(memory) for memory in known]
 
     @cache
     def says(number: int) -> Said:
@@ -85,7 +86,9 @@ def comparing(
         if one is None or other is None:
             return Verdict.OTHER
         similarity = calibration.calibrated_similarity(cosines[one][other])
-        return compared(says(one), says(other), similarity) if similarity >= NEAR else Verdict.OTHER
+        if similarity < NEAR or by[one] != by[other]:
+            return Verdict.OTHER
+        return compared(says(one), says(other), similarity)
 
     return beside
 

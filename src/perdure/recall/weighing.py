@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perdure.recall.gating import bar_of, read_gate
+from perdure.recall.gating import bar_of, read_gates
 from perdure.recall.prefetch import Turn
 from perdure.recall.retrieval import configured_profile, question, retrieve
 from perdure.resources import Resources
@@ -46,9 +46,7 @@ async def weigh(resources: Resources, space: SpaceRow, turn: Turn) -> list[Weigh
         bar = await bar_of(
             tx, resources, space, message=turn.message, history=turn.history, vectors=vectors, memories=memories
         )
-        return [
-            Weighed(hit, read_gate(bar, row, asked.terms, frequencies, memories))
-            for hit, row in zip(found.hits, found.ranked.rows, strict=True)
-        ]
+        readings = read_gates(bar, found.ranked.rows, asked.terms, frequencies, memories)
+        return list(map(Weighed, found.hits, readings))
 
     return await resources.database.in_space(space.id, read)

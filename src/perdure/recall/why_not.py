@@ -10,7 +10,7 @@ import numpy as np
 
 from perdure import ingest
 from perdure.recall.gathering import standing
-from perdure.recall.gating import bar_of, read_gate
+from perdure.recall.gating import bar_of, read_gates
 from perdure.recall.prefetch import Turn, prefetch
 from perdure.recall.retrieval import Question, configured_profile, family_as_measured, hit_of, question
 from perdure.recall.search import Sought, search
@@ -196,7 +196,7 @@ async def _look(
         bar = await bar_of(
             tx, resources, space, message=turn.message, history=turn.history, vectors=vectors, memories=memories
         )
-        gate = read_gate(bar, place.row, one.terms, counts.of_terms, memories)
+        (gate,) = read_gates(bar, [place.row], one.terms, counts.of_terms, memories)
     return _Seen(row, successor, place, hit, gate)
 
 

@@ -72,16 +72,27 @@ def cosine_needed(candidate: Candidate, bar: Bar) -> float | None:
     return candidate.similarity - bar.spread * surplus(candidate, bar)
 
 
-def share(matched: Iterable[str], terms: Iterable[str], frequencies: Mapping[str, int], memories: int) -> float:
-    """How much of what it could have of a message's words a memory has, 0..1: rare words count for more, as in BM25.
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a message: what each of them weighs, and how much of that one memory could have."""
 
-    Of the days of "last week" a memory has one.
+    weights: Mapping[str, float]
+    reachable: float
+
+
+def words_of(terms: Iterable[str], frequencies: Mapping[str, int], memories: int) -> Words:
+    """The words of a message as BM25 weighs them: rare ones more, and of the days of "last week" a memory has one.
 
     Args:
-        matched: the terms that the memory has.
         terms: all terms of the message.
         frequencies: in how many of the `memories` each of them occurs; none where it is missing.
     """
     weights = rarities(terms, frequencies, memories)
-    total = reachable(weights)
-    return min(1.0, fsum(weights[term] for term in set(matched) if term in weights) / total) if total else 0.0
+    return Words(weights, reachable(weights))
+
+
+def share(matched: Iterable[str], words: Words) -> float:
+    """How much a memory with the terms `matched` has of what it could have of a message's words, 0..1."""
+    if not words.reachable:
+        return 0.0
+    return min(1.0, fsum(words.weights.get(term, 0.0) for term in set(matched)) / words.reachable)
