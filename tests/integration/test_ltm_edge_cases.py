@@ -12,7 +12,7 @@ import pytest
 
 from perdure import ltm
 from perdure.context import BlockName
-from perdure.fact_types import FactId, FactStatus, Privacy
+from perdure.fact_types import FactId, FactKind, FactStatus, Privacy
 from perdure.ltm import RecallOutcome
 from perdure.store.accounting import Counted, Scored, record_recall_day
 from perdure.store.database import SpaceTransaction
@@ -328,6 +328,16 @@ async def test_a_persona_that_speaks_as_somebody_knows_what_is_known_of_them_alo
     ]
     built = await guild.build(speaking(participants=(ADA, replace(BOB, impersonated=True))))
     assert [fact.id for fact in built.candidates.every] == [of_bob]
+
+
+async def test_counting_lets_go_of_what_was_rendered_of_the_server_and_of_nothing_else(guild: Guild) -> None:
+    await guild.known("the server at 0.1")
+    await guild.known("Ada at 0.1", "Ada")
+    built = await guild.build()
+    for facts in (built.server, built.people["u-ada"]):
+        ltm.render_facts(guild.memory.resources, guild.row.id, facts, "Ada", "Momo")
+    await guild.finish(built)
+    assert {scope.kind for _, scope in guild.memory.resources.rendered} == {FactKind.PERSONAL}
 
 
 async def test_a_look_counts_nothing(guild: Guild) -> None:

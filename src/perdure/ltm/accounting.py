@@ -7,7 +7,9 @@ from datetime import UTC
 from typing import Final
 
 from perdure.errors import without_words
+from perdure.fact_types import FactKind
 from perdure.ltm.fill import Filled, fill
+from perdure.ltm.rendered import invalidate
 from perdure.ltm.scoring import RecallOutcome
 from perdure.ltm.telemetry import RecallSample, record
 from perdure.ltm.turn import TurnFacts
@@ -63,6 +65,7 @@ async def after_reply(resources: Resources, space: SpaceRow, built: TurnFacts, *
 
 
 async def _count(resources: Resources, space: SpaceRow, built: TurnFacts) -> Counted:
+    """Counts the turn; what was rendered of its server's facts is let go of once that is committed."""
     state = built.turn.state
     turn = Scored(
         family_id=resources.family.id,
@@ -76,7 +79,12 @@ async def _count(resources: Resources, space: SpaceRow, built: TurnFacts) -> Cou
     async def write(tx: SpaceTransaction) -> Counted:
         return await record_recall_day(tx, turn, tx.now.astimezone(UTC).date())
 
-    return await resources.database.in_space(space.id, write)
+    counted = await resources.database.in_space(space.id, write)
+    if counted.aged or counted.reset:
+        for scope in turn.scopes:
+            if scope.kind is FactKind.SERVER:
+                invalidate(resources, space.id, scope)
+    return counted
 
 
 async def _tell(resources: Resources, space: SpaceRow, told: RecallSample) -> None:
