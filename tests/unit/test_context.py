@@ -83,6 +83,11 @@ def test_passages_stand_document_by_document_and_the_least_similar_go_first() ->
     assert re.findall(r'part="(\d)"', less.tail) == ["3", "1"]
 
 
+def test_passages_of_two_documents_of_one_name_stay_apart() -> None:
+    passages = [Passage("a.md", 2, "x", 0.9, document_id=7), Passage("a.md", 1, "y", 0.8, document_id=9)]
+    assert re.findall(r'part="(\d)"', built(Parts(documents=passages)).tail) == ["2", "1"]
+
+
 def test_what_has_nothing_to_say_is_not_there() -> None:
     context = built(Parts(now=NOON))
     assert [block.name for block in context.blocks] == [BlockName.INSTRUCTIONS, BlockName.CLOCK]

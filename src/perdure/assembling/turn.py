@@ -145,7 +145,7 @@ class _Turn:
             return ()
         vector = await self.query.of_query()
         found = await documents.search(self.resources, space, vector, **place, timeout_s=self.gathering.left_s)
-        return [Passage(one.name, one.position, one.text, one.similarity, one.parts) for one in found]
+        return [Passage(one.name, one.position, one.text, one.similarity, one.parts, one.document_id) for one in found]
 
     async def memories(self) -> Selection:
         """Recalled memories, and exchanges that wait."""

@@ -32,13 +32,17 @@ Line = Hit | PendingItem
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of a document: the `part`th of `parts`, 1 being the first; `similarity` as calibrated, 0..1."""
+    """A passage of a document: the `part`th of `parts`, 1 being the first; `similarity` as calibrated, 0..1.
+
+    `document_id` tells two documents of one name apart.
+    """
 
     document: str
     part: int
     text: str
     similarity: float
     parts: int | None = None
+    document_id: int = 0
 
 
 def render_tail(lines: Sequence[Line], time_zone: str) -> str:

@@ -111,10 +111,10 @@ def by_id(facts: Iterable[Fact]) -> list[Fact]:
 
 def by_document(passages: Sequence[Passage]) -> list[Passage]:
     """Passages document by document, the one with the best first, each in the order in which it is read."""
-    first: dict[str, int] = {}
+    first: dict[tuple[str, int], int] = {}
     for place, one in enumerate(passages):
-        first.setdefault(one.document, place)
-    return sorted(passages, key=lambda one: (first[one.document], one.part))
+        first.setdefault((one.document, one.document_id), place)
+    return sorted(passages, key=lambda one: (first[one.document, one.document_id], one.part))
 
 
 def _people(parts: Parts, render: RenderFacts) -> list[str]:
