@@ -11,6 +11,7 @@ from perdure.clock import Clock
 from perdure.recall.retrieval import Question
 from perdure.store.database import SpaceTransaction
 from perdure.store.pending import MATCHED_CHARS, WaitingExchange, pending_page, rested_on
+from perdure.store.spaces import read_state
 from perdure.text import fold, mask, query_terms, says_something
 from perdure.types import Filters, PendingItem
 
@@ -50,7 +51,10 @@ async def waiting_exchanges(
     metadata, no type and no judged source: a filter for one of these leaves all of them out.
     """
     told_apart = filters.tags or filters.metadata or filters.memory_type or filters.source not in {None, SOURCE}
-    if told_apart or not tx.seen.get("waiting", True) or not says_something(asked.text):
+    if told_apart or not says_something(asked.text):
+        return []
+    state = await read_state(tx)
+    if state is not None and not state.waiting:
         return []
     started = clock.monotonic()
     looked_at = 0

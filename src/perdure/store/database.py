@@ -42,20 +42,13 @@ BEGIN_IN_SPACE: Final = """
     SET LOCAL statement_timeout = {timeout_ms};
     SET LOCAL idle_in_transaction_session_timeout = {idle_ms};
     {planner}
-    {seen}
+    SELECT current_setting('perdure.space_id') AS bound, now() AS now
 """
-SEEN: Final = "SELECT current_setting('perdure.space_id') AS bound, now() AS now"
 # A ranking would rather read the whole table, other spaces included, than a part of it by index; and compiling a
 # statement of its size takes longer than running it.
 BY_INDEX_ONLY: Final = """
     SET LOCAL enable_seqscan = off;
     SET LOCAL jit = off;
-"""
-# What every ranking asks first comes with the beginning: a journey to the server costs more than the answer.
-SEEN_AT_ONCE: Final = """
-    SELECT current_setting('perdure.space_id') AS bound, now() AS now, s.family_id, s.memories, s.terms, s.arrivals,
-        EXISTS (SELECT FROM pending_triage q WHERE q.space_id = {space} AND q.kind = 'conversation') AS waiting
-    FROM (SELECT 1) one LEFT JOIN space_state s ON s.space_id = {space}
 """
 BEGIN_GLOBAL: Final = """
     BEGIN;
@@ -172,20 +165,12 @@ class SpaceTransaction(Transaction):
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        now: datetime,
-        space_id: int,
-        *,
-        decays: bool = True,
-        seen: Mapping[str, Any] | None = None,
+        self, connection: Connection, now: datetime, space_id: int, *, decays: bool = True, ranks: bool = False
     ) -> None:
         super().__init__(connection, now, {"space_id": space_id, "now": now, "decays": decays})
         self.space_id = space_id
-        self.ranks = seen is not None
+        self.ranks = ranks
         """Whether it was opened for rankings: nothing is written in it, and nothing read but by index."""
-        self.seen = seen or {}
-        """What it saw as it began, where it was opened for rankings (`SEEN_AT_ONCE`)."""
         self.state: SpaceState | None = None
         """What `spaces.read_state` found, where nothing is written."""
         self.locked: SpaceState | None = None
@@ -267,8 +252,7 @@ class Database:
         async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
             if row["bound"] != str(space_id):
                 raise DatabaseUnavailable("The server did not bind the space.", hint="Check the connection pooler.")
-            seen = row if ranks else None
-            return await work(SpaceTransaction(connection, self._now(row), space_id, decays=self._decays, seen=seen))
+            return await work(SpaceTransaction(connection, self._now(row), space_id, decays=self._decays, ranks=ranks))
 
         if not writer:
             return await self._run(self._app, opening, attempt, timeout_s)
@@ -419,9 +403,7 @@ def _opening(space_id: int | None, timeout_s: float, *, ranks: bool = False) -> 
     if space_id is None:
         return kept(sql.SQL(BEGIN_GLOBAL).format(**limits))
     planner = sql.SQL(BY_INDEX_ONLY if ranks else "")
-    seen = sql.SQL(SEEN_AT_ONCE if ranks else SEEN).format(space=sql.SQL("{}::bigint").format(sql.Literal(space_id)))
-    bound = sql.Literal(str(space_id))
-    return kept(sql.SQL(BEGIN_IN_SPACE).format(space_id=bound, planner=planner, seen=seen, **limits))
+    return kept(sql.SQL(BEGIN_IN_SPACE).format(space_id=sql.Literal(str(space_id)), planner=planner, **limits))
 
 
 def _composable(statement: Statement) -> sql.SQL | sql.Composed:

@@ -36,8 +36,11 @@ MAKE_STATE: Final = """
     INSERT INTO space_state (space_id) VALUES (%(space_id)s) ON CONFLICT (space_id) DO NOTHING
 """
 
+# With the counts whether exchanges wait: what is drained in between is found twice rather than not at all.
 READ_STATE: Final = """
-    SELECT family_id, memories, terms, arrivals FROM space_state WHERE space_id = %(space_id)s
+    SELECT s.family_id, s.memories, s.terms, s.arrivals,
+        EXISTS (SELECT FROM pending_triage q WHERE q.space_id = %(space_id)s AND q.kind = 'conversation') AS waiting
+    FROM space_state s WHERE s.space_id = %(space_id)s
 """
 
 COUNT_UP: Final = """
@@ -72,6 +75,8 @@ class SpaceState:
     memories: int
     terms: int
     arrivals: int
+    waiting: bool = False
+    """Whether exchanges wait to be drained; told by `read_state` alone."""
 
 
 async def find_space(tx: Transaction, name: str) -> SpaceRow | None:
@@ -112,12 +117,13 @@ async def lock_space(tx: SpaceTransaction) -> SpaceState:
 
 
 async def read_state(tx: SpaceTransaction) -> SpaceState | None:
-    """The counts of the space as they are; to a transaction that ranks, as they were when it began."""
-    if not tx.ranks:
+    """The counts of the space as they are; a transaction that ranks asks once."""
+    if tx.state is None:
         row = await tx.fetch_one(READ_STATE)
-        return SpaceState(**row) if row else None
-    if tx.state is None and tx.seen["memories"] is not None:
-        tx.state = SpaceState(**{name: tx.seen[name] for name in ("family_id", "memories", "terms", "arrivals")})
+        found = SpaceState(**row) if row else None
+        if not tx.ranks:
+            return found
+        tx.state = found
     return tx.state
 
 
