@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final, LiteralString, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
@@ -247,7 +248,7 @@ class Database:
         and not with a connection each, which would leave none for recall and capture. `ranks` is for work that ranks
         memories and writes nothing: it is spared a few journeys to the server.
         """
-        opening = _opening(space_id, timeout_s, ranks=ranks)
+        opening = _opening(space_id, _in_steps(timeout_s), ranks=ranks)
 
         async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
             if row["bound"] != str(space_id):
@@ -408,6 +409,11 @@ def _opening(space_id: int | None, timeout_s: float, *, ranks: bool = False) -> 
 
 def _composable(statement: Statement) -> sql.SQL | sql.Composed:
     return sql.SQL(statement) if isinstance(statement, str) else statement
+
+
+def _in_steps(seconds: float) -> float:
+    """Up to a tenth of a second more: what is left of a deadline is another number each time, and another statement."""
+    return ceil(10 * seconds) / 10
 
 
 def _ms(seconds: float) -> sql.Literal:
