@@ -27,7 +27,7 @@ EXACT: Final = """
         JOIN memory_terms p ON p.space_id = %(space_id)s AND p.term = q.term
         GROUP BY p.memory_id
     ),
-    texts AS MATERIALIZED ({texts}),
+    texts AS {once} ({texts}),
     entities AS MATERIALIZED (
         SELECT DISTINCT e.memory_id FROM memory_entities e
         WHERE e.space_id = %(space_id)s AND e.key = ANY(%(entity_keys)s::text[])
@@ -142,7 +142,9 @@ def exact_statement(slots: Slots, space_id: int) -> Numbered:
 
 @lru_cache(maxsize=KEPT_STATEMENTS)
 def _exact_statement(slots: Slots) -> sql.SQL:
-    return kept(_over_every_row(slots, sql.SQL(BEST).format(**_best(slots, "signals", None))))
+    # With turns, of rows that are written down anyway: to count the others would have them written down, too.
+    considered = "signals" if slots.profile.turns is None else "scored"
+    return kept(_over_every_row(slots, sql.SQL(BEST).format(**_best(slots, considered, None))))
 
 
 @lru_cache(maxsize=KEPT_STATEMENTS)
@@ -158,6 +160,7 @@ def _over_every_row(slots: Slots, answer: sql.Composed) -> sql.Composed:
     return sql.SQL(EXACT).format(
         **_common(slots),
         sum=sql.SQL("NULL" if by_ts_rank else "sum({})").format(posting_score(slots.profile)),
+        once=sql.SQL("MATERIALIZED" if by_ts_rank else "NOT MATERIALIZED"),
         texts=sql.SQL(TEXTS_TS_RANK).format(ts_rank=sql.SQL(TS_RANK)) if by_ts_rank else sql.SQL(TEXTS_BM25),
         name=sql.Identifier("signals" if turns is None else "scored"),
         more=sql.SQL(ALONE if turns is None else IN_CONVERSATION).format(visible=visible(slots.asked)),
