@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks import cognition, embedding, importing, ranking, recalling, startup, updates, upkeep, words_in
+from benchmarks import cognition, embedding, facts, importing, ranking, recalling, startup, updates, upkeep, words_in
 from benchmarks.measuring import say
 from benchmarks.plot import plot, plot_recall
 from benchmarks.server import BenchServer, bench_dir, open_server
@@ -25,7 +25,7 @@ SIZES: Final = {
 }
 """Memories in the large spaces, and dimensions. The smallest is still answered by index."""
 
-PARTS: Final = ("ranking", "recall", "import", "words-in", "upkeep", "cognition", "startup", "embedding")
+PARTS: Final = ("ranking", "recall", "import", "words-in", "upkeep", "cognition", "facts", "startup", "embedding")
 
 
 def main() -> None:
@@ -70,6 +70,8 @@ async def _measure(server: BenchServer, size: str, parts: tuple[str, ...]) -> di
         results["upkeep"] = await upkeep.measure(server, size)
     if "cognition" in parts:
         results["cognition"] = await cognition.measure(server, size)
+    if "facts" in parts:
+        results["facts"] = await facts.measure(server, size)
     if "ranking" in parts:
         results["ranking"] = await ranking.measure(server, *SIZES[size])
     if "recall" in parts:

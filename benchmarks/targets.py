@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -27,6 +27,8 @@ STATEMENT_MS: Final = 200
 MOST_SLOWER: Final = 2.0
 """How much longer recall may take while spaces are kept up."""
 RUN_S: Final = 10
+TURN_MS: Final = 25
+COUNT_MS: Final = 30
 RECALL_OF: Final = (100_000, 384)
 """Memories and dimensions that the promises about recall are made for."""
 RECALL_P95_MS: Final = 25
@@ -61,10 +63,9 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
         found.append(Target("`perdure --help`", f"{seconds:.2f} s", f"< {HELP_S} s", seconds < HELP_S))
     if results.get("embedding", {}).get("model"):
         found += _embedding(results["embedding"])
-    if "upkeep" in results:
-        found += _upkeep(results["upkeep"])
-    if "cognition" in results:
-        found += _cognition(results["cognition"])
+    for part, said in (("upkeep", _upkeep), ("cognition", _cognition), ("facts", _facts)):
+        if part in results:
+            found += said(results[part])
     if "words_in" in results:
         words_in = results["words_in"]
         found += _capture(words_in["capture"])
@@ -117,6 +118,30 @@ def _ranking(ranking: Mapping[str, Any]) -> Iterator[Target]:
             f"{' and '.join(row['paths'])}, p50 {row['ranked_ms']['p50']:.1f} ms",
             "exact",
             row["paths"] == ["exact"],
+        )
+
+
+def _facts(found: Sequence[Mapping[str, Any]]) -> Iterator[Target]:
+    for row in found:
+        turn, days, crew = row["turn"], row["accounting"]["ms"], row["processes"]
+        what = f"{row['facts']:,} facts × {row['dimensions']}"
+        yield Target(
+            f"the facts of a turn, {what}",
+            f"{_times(turn)}; CPU {turn['client_cpu_ms']:.1f} ms here and {turn['server_cpu_ms']:.1f} in PostgreSQL",
+            f"p95 ≤ {TURN_MS} ms",
+            turn["ms"]["p95"] <= TURN_MS,
+        )
+        yield Target(
+            f"counting them, {what}",
+            f"p50 {days['p50']:.1f} ms, p95 {days['p95']:.1f} ms",
+            f"p50 ≤ {COUNT_MS} ms",
+            days["p50"] <= COUNT_MS,
+        )
+        yield Target(
+            f"{crew['processes']} processes counting them at once, {what}",
+            f"{crew['counts']} counts, {crew['wrong']} of {crew['facts']:,} facts otherwise than by one process",
+            "none lost, none double",
+            crew["wrong"] == 0 and crew["ended_well"] == crew["processes"],
         )
 
 

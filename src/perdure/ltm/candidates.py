@@ -105,13 +105,18 @@ async def _told_by_host(resources: Resources, space: SpaceRow, people: Iterable[
 def _used(facts: Iterable[Fact], channel_id: str | None, texts: Sequence[str]) -> tuple[Fact, ...]:
     """Those that belong into this channel, and whose keywords occur."""
     return tuple(
-        fact
-        for fact in facts
-        if (not fact.channel_ids or channel_id in fact.channel_ids)
-        and (not fact.tags or one_occurs([fold(tag) for tag in fact.tags], texts))
+        [
+            fact
+            for fact in facts
+            if (not fact.channel_ids or channel_id in fact.channel_ids)
+            and (not fact.tags or one_occurs([fold(tag) for tag in fact.tags], texts))
+        ]
     )
 
 
 def _of(found: Mapping[FactScope, tuple[Fact, ...]], kind: FactKind, owner: str | None) -> tuple[Fact, ...]:
-    own = [fact for scope, facts in found.items() if scope.kind is kind and scope.owner == owner for fact in facts]
-    return tuple(sorted(own, key=lambda fact: (fact.created_at, fact.id), reverse=True))
+    own = [facts for scope, facts in found.items() if scope.kind is kind and scope.owner == owner and facts]
+    if len(own) == 1:
+        return own[0]
+    every = [fact for facts in own for fact in facts]
+    return tuple(sorted(every, key=lambda fact: (fact.created_at, fact.id.number), reverse=True))

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from perdure.context import fact_line
 from perdure.fact_types import Fact, FactId, FactKind
 from perdure.ltm.candidates import Candidates, FactTurn, find_candidates
 from perdure.ltm.query import EmbedQuery, query_of
+from perdure.ltm.rendered import render_facts
 from perdure.ltm.scoring import WITHOUT_STAGES, RecallOutcome, Scores, memory_critical, score
 from perdure.resources import Resources
 from perdure.rules.dormancy import is_dormant
@@ -106,8 +106,8 @@ async def build(resources: Resources, space: SpaceRow, turn: FactTurn, *, query:
         degraded=(_FAILED[outcome],) if outcome in _FAILED else (),
         recall_ms=(clock.monotonic() - began) * 1000,
         embedding_ms=scores.embedding_ms if scores else None,
-        dormant_tokens=_tokens(turn, dormant.values()),
-        recalled_tokens=_tokens(turn, recalled),
+        dormant_tokens=_tokens(resources, space, turn, dormant.values()),
+        recalled_tokens=_tokens(resources, space, turn, recalled),
         query_tokens=sampled_tokens(len(query_of(turn.message) or "")) if scores else 0,
     )
 
@@ -132,12 +132,15 @@ def _but(facts: Iterable[Fact], dormant: Mapping[FactId, Fact]) -> tuple[Fact, .
     return tuple(fact for fact in facts if fact.id not in dormant)
 
 
-def _tokens(turn: FactTurn, facts: Iterable[Fact]) -> int:
+def _tokens(resources: Resources, space: SpaceRow, turn: FactTurn, facts: Iterable[Fact]) -> int:
     """What lines of facts cost in a prompt."""
     names = {person.user_id: person.name for person in turn.state.participants}
     bot = turn.state.persona.name if turn.state.persona else NOBODY
-    lines = [
-        fact_line(fact, user=SERVER_USER if fact.id.kind is FactKind.SERVER else names[fact.scope.owner], bot=bot)
-        for fact in facts
+    by_owner: dict[str | None, list[Fact]] = {}
+    for fact in facts:
+        by_owner.setdefault(None if fact.id.kind is FactKind.SERVER else fact.scope.owner, []).append(fact)
+    texts = [
+        render_facts(resources, space.id, own, SERVER_USER if owner is None else names[owner], bot)
+        for owner, own in by_owner.items()
     ]
-    return sampled_tokens(len("\n".join(lines)))
+    return sampled_tokens(len("\n".join(texts)))

@@ -48,6 +48,7 @@ FILL_VECTORS: Final = """
     ON CONFLICT (space_id, memory_id, family_id) DO NOTHING
 """
 
+_KINDS: Final = {kind.value: kind for kind in FactKind}
 ROUNDING: Final = 1e-6
 """Vectors are kept in half precision, and the cosine of two that are exactly so far apart comes out a little off."""
 
@@ -70,7 +71,7 @@ async def score_facts(
         "personal_ids": ids[FactKind.PERSONAL],
     }
     rows = await tx.fetch_all(SCORE_FACTS, params, prepare=False)
-    return {FactId(FactKind(row["kind"]), row["id"]): row["cosine"] + ROUNDING for row in rows}
+    return {FactId(_KINDS[row["kind"]], row["id"]): row["cosine"] + ROUNDING for row in rows}
 
 
 async def without_vector(tx: SpaceTransaction, family_id: int, facts: Iterable[FactId]) -> frozenset[FactId]:

@@ -14,7 +14,7 @@ from perdure.store.fact_tables import content_key, of_kind
 # All scopes of a turn and their revisions in one statement, so that both are of one moment.
 READ_SCOPES: Final = """
     SELECT 'server' AS kind, m.id, m.server_id AS owner, m.persona_lineage_id AS lineage, m.content, m.tags,
-           m.channel_ids, m.taught_by, m.evidence, m.pinned, m.revision, m.decay_days, m.last_counted_day,
+           m.channel_ids, m.taught_by, m.pinned, m.revision, m.decay_days, m.last_counted_day,
            m.created_at, m.updated_at, s.revision AS scope_revision
     FROM unnest(%(servers)s::text[], %(server_lineages)s::bigint[]) AS w (owner, lineage)
     JOIN server_memories m
@@ -24,7 +24,7 @@ READ_SCOPES: Final = """
      AND s.persona_lineage_id = m.persona_lineage_id
     UNION ALL
     SELECT 'personal', m.id, m.user_id, m.persona_lineage_id, m.content, m.tags,
-           m.channel_ids, m.taught_by, m.evidence, m.pinned, m.revision, m.decay_days, m.last_counted_day,
+           m.channel_ids, m.taught_by, m.pinned, m.revision, m.decay_days, m.last_counted_day,
            m.created_at, m.updated_at, s.revision
     FROM unnest(%(people)s::text[], %(people_lineages)s::bigint[]) AS w (owner, lineage)
     JOIN personal_memories m
@@ -77,6 +77,9 @@ FIND_VICTIM: Final = """
 """
 
 
+NOT_READ: Final[Mapping[str, object]] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class ScopeFacts:
     """What a scope holds, newest first, and the revision that text rendered of it belongs to."""
@@ -86,7 +89,10 @@ class ScopeFacts:
 
 
 async def read_scopes(tx: SpaceTransaction, scopes: Iterable[FactScope]) -> dict[FactScope, ScopeFacts]:
-    """The facts of these scopes, newest first, in one statement; a scope without facts is missing."""
+    """The facts of these scopes, newest first, in one statement; a scope without facts is missing.
+
+    Their evidence is not read: a turn doesn't show it, and reading it would take as long as all the rest.
+    """
     wanted = list(dict.fromkeys(scopes))
     servers = [scope for scope in wanted if scope.kind is FactKind.SERVER]
     people = [scope for scope in wanted if scope.kind is FactKind.PERSONAL]
@@ -96,13 +102,14 @@ async def read_scopes(tx: SpaceTransaction, scopes: Iterable[FactScope]) -> dict
         "people": [scope.owner for scope in people],
         "people_lineages": [scope.lineage for scope in people],
     }
-    found: dict[FactScope, list[Fact]] = {}
-    revisions: dict[FactScope, int] = {}
+    named = {(scope.kind.value, scope.owner, scope.lineage): scope for scope in wanted}
+    rows: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for row in await tx.fetch_all(READ_SCOPES, params):
-        scope = FactScope(FactKind(row["kind"]), row["owner"], row["lineage"])
-        found.setdefault(scope, []).append(fact_of(row, scope))
-        revisions[scope] = row["scope_revision"]
-    return {scope: ScopeFacts(revisions[scope], tuple(facts)) for scope, facts in found.items()}
+        rows.setdefault((row["kind"], row["owner"], row["lineage"]), []).append(row)
+    return {
+        named[key]: ScopeFacts(own[0]["scope_revision"], tuple([fact_of(row, named[key]) for row in own]))
+        for key, own in rows.items()
+    }
 
 
 async def read_fact(tx: SpaceTransaction, fact_id: FactId) -> Fact | None:
@@ -161,7 +168,7 @@ def fact_of(row: Mapping[str, Any], scope: FactScope) -> Fact:
         revision=row["revision"],
         decay_days=row["decay_days"],
         last_counted_day=row["last_counted_day"],
-        evidence=row["evidence"],
+        evidence=row.get("evidence", NOT_READ),
     )
 
 
