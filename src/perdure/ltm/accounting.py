@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from datetime import UTC
 from typing import Final
 
 from perdure.errors import without_words
-from perdure.fact_types import FactKind
+from perdure.fact_types import FactKind, FactScope
+from perdure.ltm.candidates import scopes_by_now
 from perdure.ltm.fill import Filled, fill
 from perdure.ltm.rendered import invalidate
 from perdure.ltm.scoring import RecallOutcome
@@ -38,8 +40,9 @@ async def after_reply(resources: Resources, space: SpaceRow, built: TurnFacts, *
     counted, filled, failed = NOTHING, Filled(), False
     if built.outcome is RecallOutcome.SCORED:
         try:
-            counted = await _count(resources, space, built)
-            await fill(resources, space, built.unscored, filled)
+            scopes = await scopes_by_now(resources, space, built.turn.state)
+            counted = await _count(resources, space, built, scopes)
+            await fill(resources, space, [fact for fact in built.unscored if fact.scope in scopes], filled)
         except Exception as error:
             _log.warning("A turn's facts were not counted or filled whole: %s", without_words(error))
             failed = True
@@ -64,12 +67,12 @@ async def after_reply(resources: Resources, space: SpaceRow, built: TurnFacts, *
     return told
 
 
-async def _count(resources: Resources, space: SpaceRow, built: TurnFacts) -> Counted:
-    """Counts the turn; what was rendered of its server's facts is let go of once that is committed."""
+async def _count(resources: Resources, space: SpaceRow, built: TurnFacts, scopes: Collection[FactScope]) -> Counted:
+    """Counts what is still of these scopes; what was rendered of the server is let go of once that is committed."""
     state = built.turn.state
     turn = Scored(
         family_id=resources.family.id,
-        scored=built.scored,
+        scored=[fact.id for fact in built.candidates.every if fact.id in built.scored and fact.scope in scopes],
         winners=built.winners,
         scopes=built.candidates.scopes,
         server_id=state.server_id,

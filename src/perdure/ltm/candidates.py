@@ -52,35 +52,50 @@ async def find_candidates(resources: Resources, space: SpaceRow, turn: FactTurn)
     """
     state = turn.state
     told = await _told_by_host(resources, space, state.participants)
-    impersonates = any(person.impersonated for person in state.participants)
-    lineages = sorted({EVERY_LINEAGE, state.persona.lineage if state.persona else EVERY_LINEAGE})
 
     async def read(tx: SpaceTransaction) -> Candidates:
-        people = await read_people(tx, [person.user_id for person in state.participants])
-        shown = [
-            person.user_id
-            for person in _looked_at(state.participants)
-            if people[person.user_id].personalised.get(state.server_id or "", True)
-        ]
-        scopes = [
-            FactScope(FactKind.PERSONAL, user_id, lineage)
-            for user_id in shown
-            for lineage in lineages
-            if _may_use(told.get(user_id) or wish_set_here(people[user_id]), lineage)
-        ]
-        if state.server_id is not None and not impersonates:
-            scopes += [FactScope(FactKind.SERVER, state.server_id, lineage) for lineage in lineages]
+        scopes = await _scopes(tx, state, told)
         found = await read_scopes(tx, scopes)
         texts = [fold(text) for text in (turn.message, *turn.recent)]
         kept = {scope: _used(known.facts, state.channel_id, texts) for scope, known in found.items()}
         return Candidates(
-            scopes=tuple(scopes),
+            scopes=scopes,
             server=_of(kept, FactKind.SERVER, state.server_id),
-            people={user_id: facts for user_id in shown if (facts := _of(kept, FactKind.PERSONAL, user_id))},
+            people={
+                person.user_id: facts
+                for person in state.participants
+                if (facts := _of(kept, FactKind.PERSONAL, person.user_id))
+            },
             vectors_possible=await vectors_possible(tx),
         )
 
     return await resources.database.in_space(space.id, read)
+
+
+async def scopes_by_now(resources: Resources, space: SpaceRow, state: TurnState) -> frozenset[FactScope]:
+    """Whose facts a turn may use by now: since its prompt was built, somebody may have said that theirs are not.
+
+    Raises DatabaseUnavailable.
+    """
+    told = await _told_by_host(resources, space, state.participants)
+    return frozenset(await resources.database.in_space(space.id, lambda tx: _scopes(tx, state, told)))
+
+
+async def _scopes(tx: SpaceTransaction, state: TurnState, told: Mapping[str, Wish]) -> tuple[FactScope, ...]:
+    """The scopes that a turn may look into, with what the host told of people."""
+    people = await read_people(tx, [person.user_id for person in state.participants])
+    lineages = sorted({EVERY_LINEAGE, state.persona.lineage if state.persona else EVERY_LINEAGE})
+    scopes = [
+        FactScope(FactKind.PERSONAL, person.user_id, lineage)
+        for person in _looked_at(state.participants)
+        if people[person.user_id].personalised.get(state.server_id or "", True)
+        for lineage in lineages
+        if _may_use(told.get(person.user_id) or wish_set_here(people[person.user_id]), lineage)
+    ]
+    impersonates = any(person.impersonated for person in state.participants)
+    if state.server_id is not None and not impersonates:
+        scopes += [FactScope(FactKind.SERVER, state.server_id, lineage) for lineage in lineages]
+    return tuple(scopes)
 
 
 def _looked_at(people: Sequence[Participant]) -> Sequence[Participant]:

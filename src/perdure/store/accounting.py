@@ -17,6 +17,8 @@ from perdure.store.fact_tables import of_kind
 
 # Rows are held in the order of their ids, so that two who count the same scope never wait for each other. What has left
 # the turn's reach since the prompt was built (moved, hidden, deleted, without its vector) is not held and not counted.
+# After a wait for somebody else's change, `m` is the row as it is now, all else as it was when the statement began: the
+# vector that is seen then belongs to the row only if its revision is still the same.
 RECORD_RECALL_DAY: Final = """
     WITH held AS MATERIALIZED (
         SELECT m.id, m.decay_days AS before, m.id = ANY(%(winners)s::bigint[]) AS won
@@ -29,6 +31,7 @@ RECORD_RECALL_DAY: Final = """
               ELSE NOT m.pinned AND (m.last_counted_day IS NULL OR m.last_counted_day < %(day)s::date)
                   AND EXISTS (
                       SELECT 1 FROM {fact_vectors} v
+                      JOIN {facts} o ON o.space_id = %(space_id)s AND o.id = v.memory_id AND o.revision = m.revision
                       WHERE v.space_id = %(space_id)s AND v.memory_id = m.id AND v.family_id = %(family_id)s)
               END
           AND NOT (%(of_people)s AND (
