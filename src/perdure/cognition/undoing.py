@@ -11,7 +11,7 @@ from perdure.store.cognition import Run, list_runs, set_undone
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, read_rows
 from perdure.store.spaces import SpaceRow, lock_space
-from perdure.store.traits import undo_traits
+from perdure.store.traits import changed_by, undo_traits
 
 UNDONE: Final = "undone"
 
@@ -33,6 +33,9 @@ async def undo(resources: Resources, space: SpaceRow, run_id: int, audience: str
             raise Conflict(f"Run {run_id} was undone before.", hint="Nothing is left to undo.")
         rows = await read_rows(tx, space.name, run.wrote_ids)
         _require_last(run, rows)
+        later = await changed_by(tx, run_id)
+        if later is not None:
+            raise Conflict(f"A trait that run {run_id} set was changed by run {later}.", hint="Undo that one first.")
         live = [row for row in rows.values() if row.memory.superseded_at is None]
         await supersede(tx, live, None, reason=UNDONE, changed_by="user", at=tx.now)
         before = await read_rows(tx, space.name, run.superseded_ids)

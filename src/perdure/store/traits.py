@@ -31,14 +31,21 @@ END_OF_RUN: Final = """
     WHERE space_id = %(space_id)s AND run_id = %(run_id)s AND ended_at IS NULL
 """
 
-# A trait that somebody has set anew since stays as it is now.
+# A trait that somebody has set anew since stays as it is now; what the run set and ended itself was never in force.
 REVIVE_OF_RUN: Final = """
     UPDATE traits t SET ended_at = NULL, ended_by = NULL
-    WHERE t.space_id = %(space_id)s AND t.ended_by = %(run_id)s
+    WHERE t.space_id = %(space_id)s AND t.ended_by = %(run_id)s AND t.run_id <> %(run_id)s
       AND NOT EXISTS (
           SELECT 1 FROM traits o
           WHERE o.space_id = %(space_id)s AND o.category = t.category AND o.folded_key = t.folded_key
             AND o.ended_at IS NULL)
+"""
+
+CHANGED_BY: Final = """
+    SELECT max(r.id) AS id
+    FROM traits t
+    JOIN cognition_runs r ON r.space_id = %(space_id)s AND r.id = t.ended_by AND r.undone_at IS NULL
+    WHERE t.space_id = %(space_id)s AND t.run_id = %(run_id)s AND t.ended_by <> %(run_id)s
 """
 
 # What rests on nothing any more is gone, former values and all.
@@ -102,6 +109,13 @@ async def set_trait(tx: SpaceTransaction, trait: NewTrait, run_id: int) -> None:
 async def end_trait(tx: SpaceTransaction, category: str, folded_key: str, run_id: int) -> bool:
     """Ends one trait; False if there is none. Needs the space's lock."""
     return await tx.execute(END_TRAIT, {"category": category, "folded_key": folded_key, "run_id": run_id}) > 0
+
+
+async def changed_by(tx: SpaceTransaction, run_id: int) -> int | None:
+    """The last run that changed or ended a trait which this one set, and still stands; None for none."""
+    row = await tx.fetch_one(CHANGED_BY, {"run_id": run_id})
+    assert row is not None
+    return int(row["id"]) if row["id"] is not None else None
 
 
 async def undo_traits(tx: SpaceTransaction, run_id: int) -> int:
