@@ -14,7 +14,7 @@ import regex
 
 from perdure.ingest.conclusions import bring_back, is_card, take_out_of
 from perdure.ingest.keys import stored_postings
-from perdure.ingest.old_news import keep_trace_of
+from perdure.ingest.old_news import keep_trace_of, trace
 from perdure.ingest.revisions import REVISED
 from perdure.ingest.saving import MEMORY, require_row
 from perdure.ingest.triage import RETRIAGED
@@ -22,6 +22,7 @@ from perdure.resources import Resources
 from perdure.rules.audience import may_see
 from perdure.rules.quoting import quotes as quoted
 from perdure.rules.verdicts import DUPLICATE
+from perdure.store.bygone import bygone, keep_traces, pruned_with
 from perdure.store.database import SpaceTransaction
 from perdure.store.erasing import erase
 from perdure.store.evidence import made_of, said_before
@@ -73,21 +74,34 @@ async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[i
 
     async def write(tx: SpaceTransaction) -> Receipt:
         await lock_space(tx)
-        for memory_id in ids:
-            await require_row(tx, space, memory_id, audience)
+        await _require(tx, space, ids, audience)
         rows, purged, cards = await _all_of_it(tx, space, ids)
         gone = list(rows.values())
+        former = await bygone(tx, purged)
         texts = dict.fromkeys([text for row in gone for text in await _texts(tx, row)])
+        texts |= dict.fromkeys(each.summary for each in former.values())
         await keep_trace_of(tx, space, gone, made_of=MEMORY)
+        await keep_traces(tx, {trace(space, each.audience, each.summary) for each in former.values()})
         await bring_back(tx, space, list(rows))
-        baseless = await take_out_of(tx, cards, list(rows))
+        baseless = await take_out_of(tx, cards, [*rows, *purged])
         await erase(tx, gone, [stored_postings(row) for row in gone], purged)
         for text in texts:
-            await _erase_quotes(tx, text, {audience, *(row.memory.audience for row in gone)})
+            told_to = {row.memory.audience for row in gone} | {each.audience for each in former.values()}
+            await _erase_quotes(tx, text, {audience, *told_to})
         seen = {each for each, row in rows.items() if may_see(audience, row.memory.audience)}
+        seen |= {each for each, last in former.items() if may_see(audience, last.audience)}
         return Receipt(tuple(sorted(seen.union(baseless))))
 
     return await resources.database.in_space(space.id, write, writer=True)
+
+
+async def _require(tx: SpaceTransaction, space: SpaceRow, ids: Sequence[int], audience: str | None) -> None:
+    """Raises NotFound unless this audience may see all of these, as they are or, of what was pruned, as they were."""
+    stored = await read_rows(tx, space.name, ids)
+    former = await bygone(tx, [each for each in ids if each not in stored])
+    for memory_id in ids:
+        if memory_id not in former or not may_see(audience, former[memory_id].audience):
+            await require_row(tx, space, memory_id, audience)
 
 
 async def _all_of_it(
@@ -103,11 +117,14 @@ async def _all_of_it(
     wanted = set(ids)
     while wanted:
         found = await read_rows(tx, space.name, await siblings(tx, sorted(wanted)))
-        purged |= wanted - set(found)
+        bygones = sorted(wanted - set(found))
+        purged.update(bygones)
         cards.update((each, row) for each, row in found.items() if is_card(row) and each not in ids)
         found = {each: row for each, row in found.items() if each not in cards}
         rows.update(found)
-        wanted = {*await made_of(tx, list(found)), *await said_before(tx, sorted(wanted | set(found)), SAYS_THE_SAME)}
+        every = sorted(wanted | set(found))
+        wanted = {*await made_of(tx, [*found, *bygones]), *await said_before(tx, every, SAYS_THE_SAME)}
+        wanted.update(await pruned_with(tx, [*found, *bygones]))
         wanted.update(
             row.memory.superseded_by
             for row in found.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -28,12 +29,51 @@ WORDS_OF: Final = """
     WHERE e.space_id = %(space_id)s AND e.memory_id = ANY(%(ids)s) AND e.kind <> %(made_of)s
 """
 
+LAST_STATES: Final = """
+    SELECT DISTINCT ON (h.memory_id) h.memory_id, h.state ->> 'audience' AS audience, h.summary
+    FROM memory_history h
+    WHERE h.space_id = %(space_id)s AND h.memory_id = ANY(%(ids)s)
+    ORDER BY h.memory_id, h.id DESC
+"""
+
+# The other chunks of pruned texts, and what was made of any of these and is pruned, too.
+PRUNED_WITH: Final = """
+    SELECT DISTINCT h.memory_id
+    FROM memory_history h
+    WHERE h.space_id = %(space_id)s AND h.action = 'prune'
+      AND (h.state -> 'rests_on' @> ANY (%(named)s::jsonb[])
+           OR coalesce((h.state ->> 'chunk_of')::bigint, h.memory_id) IN (
+               SELECT coalesce((o.state ->> 'chunk_of')::bigint, o.memory_id)
+               FROM memory_history o
+               WHERE o.space_id = %(space_id)s AND o.memory_id = ANY(%(ids)s) AND o.action = 'prune'))
+"""
+
 FIND_REPLACED: Final = """
     SELECT memory_id, content_hash, audience
     FROM memory_state
     WHERE space_id = %(space_id)s AND content_hash IS NOT NULL AND content_hash = ANY(%(hashes)s::bytea[])
       AND superseded_at IS NOT NULL
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Bygone:
+    """What a memory said last that may be nothing but history by now, and who may see it."""
+
+    summary: str
+    audience: str | None
+
+
+async def bygone(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, Bygone]:
+    """The last former states of these memories; of those that were never changed or pruned, none."""
+    rows = await tx.fetch_all(LAST_STATES, {"ids": list(ids)})
+    return {row["memory_id"]: Bygone(row["summary"], row["audience"]) for row in rows}
+
+
+async def pruned_with(tx: SpaceTransaction, ids: Sequence[int]) -> list[int]:
+    """Pruned memories that are chunks of the same texts as these, or were made of them."""
+    params = {"ids": list(ids), "named": [str(memory_id) for memory_id in ids]}
+    return [row["memory_id"] for row in await tx.fetch_all(PRUNED_WITH, params)]
 
 
 async def keep_traces(tx: SpaceTransaction, digests: Collection[bytes]) -> None:

@@ -97,7 +97,7 @@ async def erase(
     ids = [row.memory.id for row in rows]
     await delete_postings(tx, postings)
     for statement in (FORGET_REASONS, FORGET_PAST_REASONS, FORGET_EXCERPTS):
-        await tx.execute(statement, {"ids": ids, "erased": ERASED})
+        await tx.execute(statement, {"ids": [*ids, *purged], "erased": ERASED})
     await clear_pointers(tx, rows)
     named = [str(memory_id) for memory_id in ids]
     for statement in (FORGET_FOLLOWUPS, FORGET_REPLACING, FORGET_FAILED):

@@ -43,6 +43,13 @@ MADE_OF: Final = """
     WHERE e.space_id = %(space_id)s AND e.kind = 'memory' AND e.external_id = ANY(%(named)s::text[])
 """
 
+RESTS_ON: Final = """
+    SELECT e.memory_id, array_agg(e.external_id::bigint ORDER BY e.id) AS ids
+    FROM memory_evidence e
+    WHERE e.space_id = %(space_id)s AND e.memory_id = ANY(%(ids)s) AND e.kind = 'memory'
+    GROUP BY e.memory_id
+"""
+
 FORGET_MADE_OF: Final = """
     DELETE FROM memory_evidence
     WHERE space_id = %(space_id)s AND memory_id = %(memory_id)s AND kind = 'memory'
@@ -135,6 +142,11 @@ async def made_of(tx: SpaceTransaction, ids: Sequence[int]) -> list[int]:
     """Memories that were made of some of these: they have them as evidence (kind "memory")."""
     rows = await tx.fetch_all(MADE_OF, {"named": [str(memory_id) for memory_id in ids]})
     return [row["memory_id"] for row in rows]
+
+
+async def rests_on(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Of memories that were made of others: which those are."""
+    return {row["memory_id"]: tuple(row["ids"]) for row in await tx.fetch_all(RESTS_ON, {"ids": list(ids)})}
 
 
 async def forget_made_of(tx: SpaceTransaction, memory_id: int, ids: Sequence[int]) -> None:

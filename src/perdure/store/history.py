@@ -5,6 +5,7 @@ It outlives a purge, so that a question about the past is answered, and ends wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from psycopg.types.json import Jsonb
@@ -39,11 +40,13 @@ async def write_history(
     *,
     about: int | None = None,
     made_by: str | None = None,
+    rests_on: Sequence[int] = (),
 ) -> None:
     """Keeps what a memory was until now: its words, all else of it that can change, and what a purge would take.
 
     Who may see it stands there, too: a question about the past is asked by somebody. `about` is the memory that the
-    reason speaks of, `made_by` the prompt and model whose answer led to the change.
+    reason speaks of, `made_by` the prompt and model whose answer led to the change, `rests_on` the memories that a
+    purge lets go of as evidence.
     """
     memory = row.memory
     state = {
@@ -71,6 +74,8 @@ async def write_history(
         "chunk_of": memory.chunk_of,
         "chunk_no": memory.chunk_no,
     }
+    if rests_on:
+        state["rests_on"] = list(rests_on)
     await tx.execute(
         INSERT_HISTORY,
         {

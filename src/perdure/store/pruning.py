@@ -14,6 +14,7 @@ from perdure.rules.pruning import Standing
 from perdure.store.database import SpaceTransaction
 from perdure.store.decay import EXEMPT, settled
 from perdure.store.erasing import DELETE_MEMORIES, clear_pointers
+from perdure.store.evidence import rests_on
 from perdure.store.history import write_history
 from perdure.store.memories import MemoryRow, siblings
 from perdure.store.postings import Postings, delete_postings
@@ -96,8 +97,9 @@ async def purge(tx: SpaceTransaction, rows: Sequence[MemoryRow], postings: Seque
 
     Rows and postings stand in the same order. Needs the space's lock.
     """
+    evidence = await rests_on(tx, [row.memory.id for row in rows])
     for row in rows:
-        await write_history(tx, row, "prune", "upkeep", reason)
+        await write_history(tx, row, "prune", "upkeep", reason, rests_on=evidence.get(row.memory.id, ()))
     await delete_postings(tx, postings)
     await clear_pointers(tx, rows)
     await tx.execute(DELETE_MEMORIES, {"ids": [row.memory.id for row in rows]})
