@@ -16,12 +16,14 @@ VECTORS_POSSIBLE: Final = """
     SELECT to_regtype('halfvec') IS NOT NULL AS possible
 """
 
+# One row for each kind: a row for each fact would take longer to be read than all cosines to be worked out.
 SCORE_FACTS: Final = """
-    SELECT 'server' AS kind, v.memory_id AS id, 1 - (v.embedding <=> %(vector)s::halfvec) AS cosine
+    SELECT 'server' AS kind, array_agg(v.memory_id) AS ids,
+           array_agg(1 - (v.embedding <=> %(vector)b::halfvec)) AS cosines
     FROM server_memory_vectors v
     WHERE v.space_id = %(space_id)s AND v.family_id = %(family_id)s AND v.memory_id = ANY(%(server_ids)s::bigint[])
     UNION ALL
-    SELECT 'personal', v.memory_id, 1 - (v.embedding <=> %(vector)s::halfvec)
+    SELECT 'personal', array_agg(v.memory_id), array_agg(1 - (v.embedding <=> %(vector)b::halfvec))
     FROM personal_memory_vectors v
     WHERE v.space_id = %(space_id)s AND v.family_id = %(family_id)s AND v.memory_id = ANY(%(personal_ids)s::bigint[])
 """
@@ -48,7 +50,6 @@ FILL_VECTORS: Final = """
     ON CONFLICT (space_id, memory_id, family_id) DO NOTHING
 """
 
-_KINDS: Final = {kind.value: kind for kind in FactKind}
 ROUNDING: Final = 1e-6
 """Vectors are kept in half precision, and the cosine of two that are exactly so far apart comes out a little off."""
 
@@ -63,7 +64,8 @@ async def score_facts(
     tx: SpaceTransaction, family_id: int, vector: np.ndarray, facts: Iterable[FactId]
 ) -> dict[FactId, float]:
     """The cosine of each fact that has a vector of this family to a query's vector; the others are missing."""
-    ids = _numbers(facts)
+    wanted = list(facts)
+    ids = _numbers(wanted)
     params = {
         "family_id": family_id,
         "vector": HalfVector(vector),
@@ -71,7 +73,8 @@ async def score_facts(
         "personal_ids": ids[FactKind.PERSONAL],
     }
     rows = await tx.fetch_all(SCORE_FACTS, params, prepare=False)
-    return {FactId(_KINDS[row["kind"]], row["id"]): row["cosine"] + ROUNDING for row in rows}
+    cosines = {row["kind"]: dict(zip(row["ids"] or (), row["cosines"] or (), strict=True)) for row in rows}
+    return {fact: cosine + ROUNDING for fact in wanted if (cosine := cosines[fact.kind].get(fact.number)) is not None}
 
 
 async def without_vector(tx: SpaceTransaction, family_id: int, facts: Iterable[FactId]) -> frozenset[FactId]:
