@@ -10,6 +10,7 @@ from perdure.door import FilterArguments
 from perdure.errors import InvalidInput
 from perdure.ingest import Changes, Receipt
 from perdure.space_intake import SpaceIntake
+from perdure.store.bygone import pruned
 from perdure.store.database import SpaceTransaction
 from perdure.store.history import read_history
 from perdure.store.memories import list_ids, read_evidence, read_rows
@@ -91,6 +92,30 @@ class SpaceMemories(SpaceIntake):
             rows = await read_rows(tx, row.name, ids)
             # What somebody else erased between the two statements is not there any more.
             return tuple(rows[memory_id].memory for memory_id in ids if memory_id in rows)
+
+        return await self._in(space, read)
+
+    async def pruned(
+        self, *, memory_id: int | None = None, source: str | None = None, limit: int = MAX_PAGE
+    ) -> tuple[int, ...]:
+        """Ids of memories that upkeep pruned, the lowest first: `search(as_of=…)` still tells of them.
+
+        `forget` erases them like others.
+
+        Args:
+            memory_id: only this one, if it was pruned.
+            source: only those that came from here.
+            limit: 1..1000.
+        """
+        most = door.require_number(limit, "limit", 1, MAX_PAGE)
+        space = await self._memory.find_space(self.name)
+        wanted = None if memory_id is None else door.require_id(memory_id)
+        origin = door.require_filters("UTC", source=source).source
+        if space is None:
+            return ()
+
+        async def read(tx: SpaceTransaction) -> tuple[int, ...]:
+            return tuple(await pruned(tx, self.audience, memory_id=wanted, source=origin, limit=most))
 
         return await self._in(space, read)
 

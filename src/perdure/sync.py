@@ -142,6 +142,7 @@ class Space:
     evidence = _blocking(AsyncSpace.evidence)
     history = _blocking(AsyncSpace.history)
     list = _blocking(AsyncSpace.list)
+    pruned = _blocking(AsyncSpace.pruned)
     update = _blocking(AsyncSpace.update)
     pin = _blocking(AsyncSpace.pin)
     forget = _blocking(AsyncSpace.forget)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from perdure import Memory
+from perdure import Memory, SimulatedClock
 from perdure.store.embedded import EmbeddedServer
 from tests.acceptance.cli_process import Perdure, Result
 
@@ -313,3 +314,29 @@ def test_doctor_finds_everything_in_order_and_names_what_is_not(run: Perdure) ->
     assert broken.status == 1
     assert "PERDURE_EMBEDDER_URL" in broken.out
     assert "Traceback" not in broken.err
+
+
+def test_what_was_pruned_is_forgotten_by_id_by_source_and_with_everything(run: Perdure) -> None:
+    clock = SimulatedClock(datetime(2026, 3, 1, 12, tzinfo=UTC))
+
+    async def prune() -> None:
+        async with Memory.open(data_dir=run.environment["PERDURE_DATA_DIR"], clock=clock, worker=False) as memory:
+            space = memory.space("bygone")
+            for number in range(4):
+                await space.save(f"The boat number {number * 7919} is green", salience=2)
+            clock.advance(timedelta(days=120))
+            await space.upkeep()
+
+    def known() -> list[str]:
+        return [hit["id"] for hit in run.json("search", "boat", "--as-of", "2026-03-02", "--space", "bygone")["hits"]]
+
+    asyncio.run(prune())
+    first, second, *others = sorted(known())
+    assert run.json("forget", first, "--yes", "--space", "bygone")["erased"] == [first]
+    assert sorted(known()) == [second, *others]
+    again = run("forget", first, "--yes", "--json", "--space", "bygone")
+    assert (again.status, again.data["error"]["code"]) == (1, "not_found")
+    assert run.json("forget", "--source", "import:x", "--yes", "--space", "bygone")["erased"] == []
+    last = run.json("forget", "--source", "user", "--yes", "--space", "bygone")["erased"]
+    assert sorted(last) == [second, *others]
+    assert known() == []

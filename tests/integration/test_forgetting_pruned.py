@@ -75,3 +75,18 @@ async def test_a_pruned_episode_goes_with_what_it_told_of(
     assert episode.id not in {each.id for each in await judged.list(superseded=True)}
     await judged.forget(*ids)
     assert await held_by(judged, canary) == []
+
+
+async def test_what_was_pruned_is_listed_by_its_source_for_those_who_may_see_it(
+    judged: Space, noon: SkippingClock
+) -> None:
+    private = judged._memory.space(judged.name, audience="a")
+    first, second = await save(judged, "The boat is green.", salience=5), await save(private, "A cat sat.", salience=5)
+    assert await judged.pruned() == ()
+    noon.advance(LATER)
+    await judged.upkeep()
+    assert await judged.pruned() == (first,)
+    assert await private.pruned() == (first, second)
+    assert await private.pruned(memory_id=second) == (second,)
+    assert await private.pruned(source="user", limit=1) == (first,)
+    assert await private.pruned(source="import:demo") == ()

@@ -10,9 +10,10 @@ import click
 
 from perdure.cli.call import Call, audience_option, common
 from perdure.cli.failing import FAILED
-from perdure.cli.ids import called_for
+from perdure.cli.ids import called_for, memory_id
 from perdure.cli.printing import one_line, tell
 from perdure.cli.words import counted
+from perdure.errors import NotFound
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -64,16 +65,17 @@ def forget(
     if not yes and (call.as_json or not sys.stdin.isatty()):
         raise click.UsageError("forget erases for good, and there is nobody to ask. Add --yes if you mean it.")
 
-    async def look(memory: Memory) -> list[StoredMemory]:
+    async def look(memory: Memory) -> list[StoredMemory | int]:
         space = call.space(memory, audience)
         if written_ids:
-            return [await called_for(call, space, each) for each in written_ids]
-        return await _all_of(space, source)
+            return [await _named(call, space, each) for each in written_ids]
+        return [*await _all_of(space, source), *await space.pruned(source=source)]
 
     async def erase(memory: Memory) -> _Erased:
         space = call.space(memory, audience)
         if written_ids:
-            return _Erased(list((await space.forget(*[each.id for each in await look(memory)])).ids))
+            ids = [each if isinstance(each, int) else each.id for each in await look(memory)]
+            return _Erased(list((await space.forget(*ids)).ids))
         erased = await _erase_all(space, source)
         if not everything or await memory.find_space(call.space_name) is None:
             return _Erased(erased)
@@ -109,6 +111,16 @@ def _tell(call: Call, erased: _Erased, *, by_id: bool) -> None:
     call.answer(document, lambda screen: screen.line(f"Erased {named} from space {call.space_name}."))
 
 
+async def _named(call: Call, space: Space, written: str) -> StoredMemory | int:
+    """The memory with that id, or the id of one that was pruned. Raises NotFound."""
+    try:
+        return await called_for(call, space, written)
+    except NotFound:
+        for gone in await space.pruned(memory_id=memory_id(written)):
+            return gone
+        raise
+
+
 async def _all_of(space: Space, source: str | None) -> list[StoredMemory]:
     found: list[StoredMemory] = []
     while page := await space.list(limit=PAGE, before=found[-1] if found else None, superseded=True, source=source):
@@ -121,16 +133,19 @@ async def _erase_all(space: Space, source: str | None) -> list[int]:
     # Siblings of a page go with it, so what is left is listed anew each time.
     while page := await space.list(limit=ERASED, superseded=True, source=source):
         erased += (await space.forget(*[each.id for each in page])).ids
+    while gone := await space.pruned(source=source, limit=ERASED):
+        erased += (await space.forget(*gone)).ids
     return erased
 
 
-def _confirmed(found: list[StoredMemory], *, everything: bool, facts: bool) -> bool:
+def _confirmed(found: list[StoredMemory | int], *, everything: bool, facts: bool) -> bool:
     """Shows what would go and asks; with `everything` also of documents, with `facts` also of all of those.
 
     False where there is nothing.
     """
     for each in found[:SHOWN]:
-        tell(f"#{each.id}  {one_line(each.summary)[:200]}")
+        shown = f"#{each}  pruned" if isinstance(each, int) else f"#{each.id}  {one_line(each.summary)[:200]}"
+        tell(shown)
     if len(found) > SHOWN:
         tell(f"... and {len(found) - SHOWN:,} more.")
     if not found and not everything:

@@ -36,6 +36,17 @@ LAST_STATES: Final = """
     ORDER BY h.memory_id, h.id DESC
 """
 
+PRUNED: Final = """
+    SELECT DISTINCT h.memory_id
+    FROM memory_history h
+    WHERE h.space_id = %(space_id)s AND h.action = 'prune'
+      AND (h.state ->> 'audience' IS NULL OR h.state ->> 'audience' = %(audience)s)
+      AND (%(id)s::bigint IS NULL OR h.memory_id = %(id)s)
+      AND (%(source)s::text IS NULL OR h.state ->> 'source' = %(source)s)
+    ORDER BY h.memory_id
+    LIMIT %(limit)s
+"""
+
 # The other chunks of pruned texts, and what was made of any of these and is pruned, too.
 PRUNED_WITH: Final = """
     SELECT DISTINCT h.memory_id
@@ -68,6 +79,15 @@ async def bygone(tx: SpaceTransaction, ids: Sequence[int]) -> dict[int, Bygone]:
     """The last former states of these memories; of those that were never changed or pruned, none."""
     rows = await tx.fetch_all(LAST_STATES, {"ids": list(ids)})
     return {row["memory_id"]: Bygone(row["summary"], row["audience"]) for row in rows}
+
+
+async def pruned(
+    tx: SpaceTransaction, audience: str | None, *, memory_id: int | None, source: str | None, limit: int
+) -> list[int]:
+    """Memories that are nothing but history, and that this audience may see; the lowest ids."""
+    params = {"audience": audience, "id": memory_id, "source": source, "limit": limit}
+    rows = await tx.fetch_all(PRUNED, params)
+    return [row["memory_id"] for row in rows]
 
 
 async def pruned_with(tx: SpaceTransaction, ids: Sequence[int]) -> list[int]:
