@@ -13,9 +13,9 @@ from perdure.store.fact_tables import content_key, of_kind
 
 # All scopes of a turn and their revisions in one statement, so that both are of one moment.
 READ_SCOPES: Final = """
-    SELECT 'server' AS kind, m.id, m.server_id AS owner, m.persona_lineage_id AS lineage, m.content, m.tags,
-           m.channel_ids, m.taught_by, m.pinned, m.revision, m.decay_days, m.last_counted_day,
-           m.created_at, m.updated_at, s.revision AS scope_revision
+    SELECT 'server' AS kind, m.id, m.server_id AS owner, m.persona_lineage_id AS lineage, m.content,
+           NULLIF(m.tags, '{}') AS tags, NULLIF(m.channel_ids, '{}') AS channel_ids, m.taught_by, m.pinned, m.revision,
+           m.decay_days, m.last_counted_day, m.created_at, m.updated_at, s.revision AS scope_revision
     FROM unnest(%(servers)s::text[], %(server_lineages)s::bigint[]) AS w (owner, lineage)
     JOIN server_memories m
       ON m.space_id = %(space_id)s AND m.server_id = w.owner AND m.persona_lineage_id = w.lineage
@@ -23,9 +23,9 @@ READ_SCOPES: Final = """
       ON s.space_id = %(space_id)s AND s.kind = 'server' AND s.owner = m.server_id
      AND s.persona_lineage_id = m.persona_lineage_id
     UNION ALL
-    SELECT 'personal', m.id, m.user_id, m.persona_lineage_id, m.content, m.tags,
-           m.channel_ids, m.taught_by, m.pinned, m.revision, m.decay_days, m.last_counted_day,
-           m.created_at, m.updated_at, s.revision
+    SELECT 'personal', m.id, m.user_id, m.persona_lineage_id, m.content,
+           NULLIF(m.tags, '{}'), NULLIF(m.channel_ids, '{}'), m.taught_by, m.pinned, m.revision,
+           m.decay_days, m.last_counted_day, m.created_at, m.updated_at, s.revision
     FROM unnest(%(people)s::text[], %(people_lineages)s::bigint[]) AS w (owner, lineage)
     JOIN personal_memories m
       ON m.space_id = %(space_id)s AND m.user_id = w.owner AND m.persona_lineage_id = w.lineage
@@ -91,7 +91,7 @@ class ScopeFacts:
 async def read_scopes(tx: SpaceTransaction, scopes: Iterable[FactScope]) -> dict[FactScope, ScopeFacts]:
     """The facts of these scopes, newest first, in one statement; a scope without facts is missing.
 
-    Their evidence is not read: a turn doesn't show it, and reading it would take as long as all the rest.
+    Their evidence is not read, nor lists that are empty: a turn has no use for them, and reading them takes long.
     """
     wanted = list(dict.fromkeys(scopes))
     servers = [scope for scope in wanted if scope.kind is FactKind.SERVER]
@@ -159,8 +159,8 @@ def fact_of(row: Mapping[str, Any], scope: FactScope) -> Fact:
         id=FactId(scope.kind, row["id"]),
         scope=scope,
         content=row["content"],
-        tags=tuple(row["tags"]),
-        channel_ids=tuple(row["channel_ids"]),
+        tags=tuple(row["tags"] or ()),
+        channel_ids=tuple(row["channel_ids"] or ()),
         taught_by=row["taught_by"],
         pinned=row["pinned"],
         created_at=row["created_at"],
