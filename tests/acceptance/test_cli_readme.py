@@ -39,13 +39,23 @@ def _program(run: Perdure, program: str) -> str:
 
 
 def test_its_programs_recall_what_they_saved_and_run_twice(run: Perdure) -> None:
-    turn, blocking = PROGRAMS
+    turn, blocking, _ = PROGRAMS
     for _ in range(2):
         printed = _program(run, turn)
         assert printed.count("Ada is allergic to peanuts") >= 2  # recalled, and found by the search
         assert "Ada moved to Lisbon in May" in _program(run, blocking)
     memories = run.json("list", "--space", "ada", "--source", "user")["memories"]
     assert len(memories) == 2
+
+
+def test_its_prompt_holds_facts_of_server_and_person_and_the_passage_that_answers(run: Perdure) -> None:
+    first, again = (_program(run, PROGRAMS[2]) for _ in range(2))
+    for printed in (first, again):
+        assert "Ada is vegetarian" in printed
+        assert "Game night is on Fridays at eight" in printed
+        assert "['create_long_term_memory', 'update_long_term_memory']" in printed
+    # The second time nothing is embedded before the prompt, and on a busy machine a cold model may miss its deadline.
+    assert "The club house opens at seven" in first
 
 
 def test_its_commands_recall_what_they_saved(run: Perdure) -> None:
