@@ -80,3 +80,5 @@ def test_bad_files_are_refused_by_name(run: Perdure, tmp_path: Path) -> None:
         assert (refused.status, refused.data["error"]["field"]) == (2, option.removeprefix("--"))
     broken.write_text('{"participants": [{"name": "Ada"}]}', "utf-8")
     assert "docs/cli.md" in run("context", "hello", "--state", str(broken), *SPACE).err
+    broken.write_text(json.dumps(STATE | {"speaker": "nobody"}), "utf-8")
+    assert "speaker 'nobody'" in run("context", "hello", "--state", str(broken), *SPACE).err

@@ -109,6 +109,8 @@ def read_state(path: Path) -> TurnState:
     try:
         people = {one["user_id"]: Participant(**one) for one in data.pop("participants", [])}
         speaker = data.pop("speaker", None)
+        if speaker is not None and speaker not in people:
+            raise InvalidInput("state", str(path), f"its speaker {speaker!r} has to be the user_id of a participant")
         persona = data.pop("persona", None)
         return TurnState(
             **data,
