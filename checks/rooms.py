@@ -10,7 +10,7 @@ from checks.report import Violation
 from checks.sources import Source, imports
 
 PIPELINES = frozenset(
-    {"ingest", "recall", "context", "ltm", "documents", "cognition", "upkeep", "evaluation", "connect"}
+    {"ingest", "recall", "context", "ltm", "documents", "cognition", "upkeep", "evaluation", "connect", "transfer"}
 )
 """Rooms with one door: other rooms import the package, never a module inside it."""
 
