@@ -115,6 +115,15 @@ class Settings(BaseSettings):
     """Background requests per space and day (UTC); work beyond waits for the next day."""
     daily_token_budget: Budget = 2_000_000
 
+    proxy_url: str | None = None
+    """Base URL of the OpenAI-compatible server that `perdure serve` puts memory in front of; None: no proxy."""
+    proxy_key: SecretStr | None = None
+    """Its key; None hands on the client's own `Authorization`, unless that was a key of Perdure."""
+    proxy_space: str | None = None
+    """Whose memory a chat uses that names no space; None refuses it, since it may be anybody's."""
+    proxy_timeout_s: float = Field(default=600.0, gt=0, le=86400)
+    """How long the model's server may be silent."""
+
     max_chunk_bytes: int = Field(
         default=1200, ge=64, le=4000, validation_alias=AliasChoices(f"{PREFIX}MAX_CHUNK_BYTES", "MAX_CHUNK_BYTES")
     )
