@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from perdure.types import Id
+
 
 class DocumentState(StrEnum):
     """`arriving`: some of it has no vector yet, and none of it is found."""
@@ -43,7 +45,7 @@ class Document:
     `parts` counts its passages, `embedded` those with a vector of the embedder at hand: the others are not found.
     """
 
-    id: int
+    id: Id
     name: str
     media_type: str
     size: int
@@ -84,7 +86,7 @@ class DocumentHit:
     `cosine` is -1..1, `similarity` the same on the scale that all embedding families share (0 unrelated, 1 identical).
     """
 
-    document_id: int
+    document_id: Id
     name: str
     position: int
     parts: int

@@ -6,9 +6,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from perdure.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
+
+
+class _AsText:
+    """Lets pydantic write an id as text in JSON, where numbers of more than 53 bits lose digits; it reads both."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> CoreSchema:
+        from pydantic_core import core_schema  # noqa: PLC0415 - not needed to use the types
+
+        as_text = core_schema.plain_serializer_function_ser_schema(
+            str, return_schema=core_schema.str_schema(pattern="^[0-9]+$"), when_used="json"
+        )
+        return core_schema.int_schema(ge=1, serialization=as_text)
+
+
+Id = Annotated[int, _AsText()]
+"""The number of a row within its space; text in JSON."""
 
 
 class MemoryType(StrEnum):
@@ -69,7 +88,7 @@ class StoredMemory:
     """
 
     space: str
-    id: int
+    id: Id
     summary: str
     memory_type: MemoryType
     salience: float
@@ -88,12 +107,12 @@ class StoredMemory:
     language: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
     pinned: bool = False
-    superseded_by: int | None = None
+    superseded_by: Id | None = None
     superseded_at: datetime | None = None
     superseded_reason: str | None = None
-    related_ids: tuple[int, ...] = ()
-    conflicts_with: tuple[int, ...] = ()
-    chunk_of: int | None = None
+    related_ids: tuple[Id, ...] = ()
+    conflicts_with: tuple[Id, ...] = ()
+    chunk_of: Id | None = None
     chunk_no: int = 0
     last_retrieved_at: datetime | None = None
 
@@ -116,7 +135,7 @@ class Hit:
     matched: tuple[str, ...] = ()
     entity_match: bool = False
     query: str | None = None
-    led_by: int | None = None
+    led_by: Id | None = None
     shared: tuple[str, ...] = ()
 
 
@@ -124,7 +143,7 @@ class Hit:
 class PendingItem:
     """An exchange that was captured but not yet drained, shown so that nothing just said is invisible."""
 
-    queue_id: int
+    queue_id: Id
     speaker: str | None
     text: str
     occurred_at: datetime
@@ -138,9 +157,9 @@ class LeftOut:
     others wanted the place. `over_budget`: its `tokens` were more than was left.
     """
 
-    id: int
+    id: Id
     why: Literal["repeated", "alike", "over_budget"]
-    beside: int | None = None
+    beside: Id | None = None
     tokens: int | None = None
 
 
@@ -205,8 +224,8 @@ class SearchResult:
 class Feedback:
     """Which memories were counted as retrieved, sibling chunks included, and which are not there for this audience."""
 
-    tracked: tuple[int, ...]
-    ignored: tuple[int, ...]
+    tracked: tuple[Id, ...]
+    ignored: tuple[Id, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +290,7 @@ class WhyNot:
         filters: the names of the filters that it doesn't fit.
     """
 
-    memory_id: int
+    memory_id: Id
     query: str
     fate: Fate
     detail: str
@@ -280,9 +299,9 @@ class WhyNot:
     visible: int | None = None
     limit: int | None = None
     arms: Mapping[str, int] = field(default_factory=dict)
-    ahead: tuple[tuple[int, float], ...] = ()
+    ahead: tuple[tuple[Id, float], ...] = ()
     gate: GateReading | None = None
-    superseded_by: int | None = None
+    superseded_by: Id | None = None
     filters: tuple[str, ...] = ()
 
 
@@ -290,7 +309,7 @@ class WhyNot:
 class Stored:
     """The text is now in these memories, one per chunk, readable by every connection."""
 
-    ids: tuple[int, ...]
+    ids: tuple[Id, ...]
     status: Literal["stored"] = "stored"
 
 
@@ -298,7 +317,7 @@ class Stored:
 class Merged:
     """The same text was already there; its evidence, tags and salience were merged into this memory."""
 
-    id: int
+    id: Id
     status: Literal["merged"] = "merged"
 
 
@@ -306,8 +325,8 @@ class Merged:
 class Superseded:
     """`new` replaced `old`, which is now a tombstone."""
 
-    old: int
-    new: int
+    old: Id
+    new: Id
     status: Literal["superseded"] = "superseded"
 
 
@@ -323,7 +342,7 @@ class Nothing:
 class Pending:
     """The raw exchange is committed and waits in the queue under this id."""
 
-    queue_id: int
+    queue_id: Id
     status: Literal["pending"] = "pending"
 
 
@@ -445,7 +464,7 @@ class FailedOperation:
     `context_bytes` is how much that is. `audience` is who may see what was said.
     """
 
-    id: int
+    id: Id
     op_type: str
     label: str
     error: str

@@ -17,7 +17,7 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.spaces import SpaceRow
 from perdure.store.usage import record_usage
 from perdure.text import mask, truncate_chars
-from perdure.types import Filters, StoredMemory
+from perdure.types import Filters, Id, StoredMemory
 
 SITE: Final = "consult_deep_thinker"
 FIRST: Final = 3
@@ -43,7 +43,7 @@ class Consultation:
     """
 
     answer: str
-    memory_ids: tuple[int, ...]
+    memory_ids: tuple[Id, ...]
     searches: tuple[str, ...]
     made_by: str
     degraded: tuple[str, ...] = ()

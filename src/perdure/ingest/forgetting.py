@@ -30,6 +30,7 @@ from perdure.store.memories import MemoryRow, read_evidence, read_rows, siblings
 from perdure.store.quotes import FAILED, holding, known_terms, rewrite
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.text import NO_SPACES, fold, has_letter_or_digit, terms
+from perdure.types import Id
 
 SAYS_THE_SAME: Final = (RETRIAGED, REVISED, f"{DUPLICATE}: %")
 """Reasons of tombstones that say what took their place, as LIKE patterns."""
@@ -57,7 +58,7 @@ _SIGNS: Final = 2
 class Receipt:
     """What an erasure removed: ids of the memories, all chunks included. None of their words are kept anywhere."""
 
-    ids: tuple[int, ...]
+    ids: tuple[Id, ...]
 
 
 async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[int], audience: str | None) -> Receipt:

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from perdure.store.database import SpaceTransaction
 from perdure.store.told import telling
+from perdure.types import Id
 
 Layer = Literal["reflection", "episodes", "consolidation", "transition"]
 Status = Literal["done", "nothing", "failed"]
@@ -114,7 +115,7 @@ class News:
 class Run:
     """What a layer did at one time. `told` holds no word of a memory; `wrote_ids` may be gone or superseded by now."""
 
-    id: int
+    id: Id
     layer: Layer
     trigger: str
     began_at: datetime
@@ -122,9 +123,9 @@ class Run:
     status: Status
     told: str
     made_by: str | None
-    read_ids: tuple[int, ...]
-    wrote_ids: tuple[int, ...]
-    superseded_ids: tuple[int, ...]
+    read_ids: tuple[Id, ...]
+    wrote_ids: tuple[Id, ...]
+    superseded_ids: tuple[Id, ...]
     undone_at: datetime | None
 
 

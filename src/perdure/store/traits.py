@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from perdure.store.database import SpaceTransaction
+from perdure.types import Id
 
 LIST_TRAITS: Final = """
     SELECT t.id, t.category, t.key, t.value, t.evidence_ids, t.run_id, t.began_at, t.ended_at
@@ -63,12 +64,12 @@ FORGET_BASELESS: Final = """
 class TraitRow:
     """A trait of one of the six categories; `ended_at` is None for as long as it holds."""
 
-    id: int
+    id: Id
     category: str
     key: str
     value: str
-    evidence_ids: tuple[int, ...]
-    run_id: int
+    evidence_ids: tuple[Id, ...]
+    run_id: Id
     began_at: datetime
     ended_at: datetime | None
 

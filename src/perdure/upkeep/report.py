@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from perdure.rules.pruning import Reason
+from perdure.types import Id
 
 MOST_LISTED: Final = 1000
 """Pruned memories that a report names; of more it tells the number."""
@@ -17,7 +18,7 @@ MOST_LISTED: Final = 1000
 class PrunedMemory:
     """A memory that went, or would go: superseded for its grace, or faded and never used. The age is in days."""
 
-    id: int
+    id: Id
     summary: str
     reason: Reason
     salience: float
@@ -43,7 +44,7 @@ class UpkeepReport:
     pruned: Mapping[str, int] = field(default_factory=dict)
     listed: tuple[PrunedMemory, ...] = ()
     retired: Mapping[str, int] = field(default_factory=dict)
-    awkward: tuple[int, ...] = ()
+    awkward: tuple[Id, ...] = ()
     dry_run: bool = False
     busy: bool = False
     finished: bool = True
