@@ -10,6 +10,10 @@ from __future__ import annotations
 import reprlib
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 _SHOWN_CHARS = 80
 _BRIEF = reprlib.Repr()  # a list may hold itself, or be so deep and wide that its whole repr never ends
@@ -71,16 +75,48 @@ class InvalidInput(PerdureError):
 
     def at_line(self, line: int) -> InvalidInput:
         """The same error, naming the line of the file it came from."""
-        raised = InvalidInput.__new__(InvalidInput)
-        raised.field, raised.value, raised.limit, raised.line = self.field, self.value, self.limit, line
-        PerdureError.__init__(raised, f"line {line}: {self.field} {self.value} is not accepted: {self.limit}.")
-        return raised
+        return InvalidInput._of(self.field, self.value, self.limit, line)
+
+    @classmethod
+    def _of(cls, field: str, value: str, limit: str, line: int | None) -> InvalidInput:
+        """One whose value is in its short form already."""
+        made = cls.__new__(cls)
+        made.field, made.value, made.limit, made.line = field, value, limit, line
+        where = f"line {line}: " if line is not None else ""
+        PerdureError.__init__(made, f"{where}{field} {value} is not accepted: {limit}.")
+        return made
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        """Lets pydantic write one that stands in a report as an object of its four parts, and read it."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - not needed to raise one
+
+        names = ("field", "value", "limit", "line")
+        text, number = core_schema.str_schema(), core_schema.nullable_schema(core_schema.int_schema())
+        parts = core_schema.typed_dict_schema(
+            {name: core_schema.typed_dict_field(number if name == "line" else text) for name in names}
+        )
+        as_parts = core_schema.plain_serializer_function_ser_schema(
+            lambda error: {name: getattr(error, name) for name in names}, return_schema=parts
+        )
+        read = core_schema.no_info_after_validator_function(
+            lambda given: cls._of(given["field"], given["value"], given["limit"], given["line"]), parts
+        )
+        return core_schema.json_or_python_schema(
+            read, core_schema.union_schema([core_schema.is_instance_schema(cls), read]), serialization=as_parts
+        )
 
 
 class NotFound(PerdureError):
     """The space, memory or operation does not exist, or is not visible to this caller."""
 
     code = "not_found"
+
+
+class SpaceRefused(PerdureError):
+    """This connection or key may not reach the space, which may be there or not (HTTP 403)."""
+
+    code = "space_refused"
 
 
 class Conflict(PerdureError):

@@ -9,14 +9,30 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from perdure.rules.fact_ids import FactId, FactKind
+from perdure.rules.fact_ids import FactId, FactKind, parse
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 EVERY_LINEAGE = 0
 """The lineage of what every persona knows; reserved for what people write, refused for what is self-taught."""
 FIRST_LINEAGE = 10_000
 """Lineages of personas begin here."""
+
+
+def _as_written(cls: type[FactId], source: object, handler: object) -> CoreSchema:
+    """Lets pydantic read and write the id of a fact as people do: S24."""
+    from pydantic_core import core_schema  # noqa: PLC0415 - not needed to use the types
+
+    as_text = core_schema.to_string_ser_schema()
+    written = core_schema.no_info_after_validator_function(parse, core_schema.str_schema(), serialization=as_text)
+    return core_schema.union_schema([core_schema.is_instance_schema(cls), written], serialization=as_text)
+
+
+# rules/ knows nothing but the standard library, so it is said here.
+FactId.__get_pydantic_core_schema__ = classmethod(_as_written)  # type: ignore[attr-defined]
 
 
 class Privacy(StrEnum):

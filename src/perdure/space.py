@@ -100,7 +100,7 @@ class Space(SpaceContext, SpaceFacts, SpaceDocuments):
         conversation_id: str | None = None,
         occurred_at: datetime | str | None = None,
         operation_id: str | None = None,
-        recall: Recall | Context | None = None,
+        recall: Recall | Context | Iterable[int] | None = None,
         incognito: bool = False,
     ) -> Outcome:
         """Commits one exchange to the queue and returns at once; the worker turns it into memories.
@@ -111,7 +111,7 @@ class Space(SpaceContext, SpaceFacts, SpaceDocuments):
             conversation_id: exchanges of one conversation are drained in order.
             occurred_at: when it was said; now if missing.
             operation_id: makes the call safe to repeat: a replay changes nothing and returns the first outcome.
-            recall: what `recall` or `context` returned for this turn.
+            recall: what `recall` or `context` returned for this turn, or the ids of the memories that were shown.
             incognito: keep nothing of this exchange.
 
         Returns:
@@ -385,6 +385,9 @@ def _recalled(given: object) -> tuple[int, ...]:
         return ()
     if isinstance(given, Context):
         return given.recall.ids if given.real else ()
-    if not isinstance(given, Recall):
-        raise InvalidInput("recall", given, "it has to be what `recall` or `context` returned for this turn")
-    return given.ids
+    if isinstance(given, Recall):
+        return given.ids
+    if isinstance(given, Mapping | str | bytes) or not isinstance(given, Iterable):
+        limit = "it has to be what `recall` or `context` returned for this turn, or the ids of those memories"
+        raise InvalidInput("recall", given, limit)
+    return tuple(door.require_id(memory_id, "recall") for memory_id in given)

@@ -16,7 +16,7 @@ from perdure.store.history import read_history
 from perdure.store.memories import list_ids, read_evidence, read_rows
 from perdure.store.visibility import facets_of
 from perdure.text import require_text
-from perdure.types import Evidence, MemoryType, StoredMemory
+from perdure.types import Evidence, Id, MemoryType, PageEnd, StoredMemory
 
 MAX_PAGE = 1000
 
@@ -60,14 +60,17 @@ class SpaceMemories(SpaceIntake):
         self,
         *,
         limit: int = 50,
-        before: StoredMemory | None = None,
+        before: StoredMemory | PageEnd | None = None,
         superseded: bool = False,
         **filters: Unpack[FilterArguments],
     ) -> tuple[StoredMemory, ...]:
-        """Memories by source_date, newest first, 1..1000 a page; `before` is the last memory of the page before."""
+        """Memories by source_date, newest first, 1..1000 a page; `before` is the last memory of the page before.
+
+        What is added meanwhile moves no page: nothing is listed twice, and nothing that was there is missed.
+        """
         most = door.require_number(limit, "limit", 1, MAX_PAGE)
         tombstones = door.require_flag(superseded, "superseded")
-        if before is not None and not isinstance(before, StoredMemory):
+        if before is not None and not isinstance(before, StoredMemory | PageEnd):
             raise InvalidInput("before", before, "it has to be the last memory of the page before")
         space = await self._memory.find_space(self.name)
         wanted = door.require_filters(space.time_zone if space else "UTC", **filters)
@@ -97,7 +100,7 @@ class SpaceMemories(SpaceIntake):
 
     async def pruned(
         self, *, memory_id: int | None = None, source: str | None = None, limit: int = MAX_PAGE
-    ) -> tuple[int, ...]:
+    ) -> tuple[Id, ...]:
         """Ids of memories that upkeep pruned, the lowest first: `search(as_of=…)` still tells of them.
 
         `forget` erases them like others.

@@ -118,6 +118,18 @@ class StoredMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class PageEnd:
+    """Where a page of `Space.list` ends: what its last memory is sorted by."""
+
+    source_date: datetime
+    id: Id
+
+    @classmethod
+    def of(cls, memory: StoredMemory) -> PageEnd:
+        return cls(memory.source_date, memory.id)
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One retrieved memory and why it was chosen.
 

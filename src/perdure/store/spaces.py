@@ -8,6 +8,7 @@ from typing import Final
 
 from perdure.store.database import SpaceTransaction, Transaction
 from perdure.store.statements import Part, write_together
+from perdure.types import Id
 
 FIND_SPACE: Final = """
     SELECT id, name, time_zone, created_at FROM spaces WHERE name = %(name)s
@@ -58,7 +59,7 @@ SET_FAMILY: Final = """
 class SpaceRow:
     """A space in the directory."""
 
-    id: int
+    id: Id
     name: str
     time_zone: str
     created_at: datetime

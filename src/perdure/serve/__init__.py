@@ -1,0 +1,1 @@
+"""The server: REST, MCP and a proxy over one memory. Needs the extra `perdure[server]`."""

@@ -1,0 +1,73 @@
+"""The application: one memory, opened at its start, behind all doors of the server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+import perdure
+from perdure.memory import Memory
+from perdure.serve import problems
+from perdure.serve.caller import Caller
+from perdure.serve.prompts import Prompts
+from perdure.serve.proxy import Keeping, Upstream, proxy_router
+from perdure.serve.rest import openapi
+from perdure.serve.rest.health import health_router
+from perdure.serve.rest.spaces import spaces_router
+from perdure.serve.rest.verbs import space_router
+
+CLOSE_S = 2.0
+"""How long exchanges that are being committed may take when the server stops."""
+
+
+def create_app(open_memory: Callable[[], Memory]) -> FastAPI:
+    """The application for an ASGI server, which opens the memory when it starts and closes it when it stops.
+
+    Args:
+        open_memory: makes the memory, not opened yet; its settings are those of the server.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            app.state.memory = memory = await stack.enter_async_context(open_memory())
+            clock = memory.resources.database.clock
+            app.state.prompts = Prompts(clock)
+            app.state.keeping = keeping = Keeping(clock)
+            stack.push_async_callback(keeping.close, CLOSE_S)
+            app.state.upstream = upstream = Upstream.from_settings(memory.settings)
+            if upstream is not None:
+                stack.push_async_callback(upstream.close)
+            yield
+
+    app = FastAPI(
+        title="Perdure",
+        version=perdure.__version__,
+        summary="Long-term memory for AI assistants.",
+        description="Every verb of a space, under the name that it has in the library. Errors are problems (RFC 9457).",
+        lifespan=lifespan,
+        redoc_url=None,
+    )
+    problems.install(app)
+    app.include_router(health_router())
+    app.include_router(spaces_router())
+    app.include_router(space_router())
+    app.include_router(proxy_router())
+    openapi.install(app)
+    app.add_middleware(Anybody)
+    return app
+
+
+class Anybody:
+    """Lets every caller in: what a server on loopback does that has no keys."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope["perdure.caller"] = Caller()
+        await self._app(scope, receive, send)

@@ -1,0 +1,1 @@
+"""REST: every verb of a space under its path."""
