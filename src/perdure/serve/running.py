@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
 from collections.abc import Callable
@@ -28,8 +29,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-async def run(app: FastAPI, host: str, port: int, ready: Callable[[str], None]) -> None:
+async def run(
+    app: FastAPI, host: str, port: int, ready: Callable[[str], None], *, stop: asyncio.Event | None = None
+) -> None:
     """Serves until SIGTERM or SIGINT; `ready` gets the address once requests are answered.
+
+    With `stop` it serves until that is set, and leaves signals alone: for a server within another program.
 
     Raises:
         ConfigurationError: nothing can listen there. What opening the memory raises.
@@ -49,7 +54,19 @@ async def run(app: FastAPI, host: str, port: int, ready: Callable[[str], None]) 
         async with app.router.lifespan_context(app):
             # The socket listens already: whoever asks from here on is answered as soon as the loop turns.
             ready(_address(host, listening.getsockname()[1]))
-            await server.serve(sockets=[listening])
+            if stop is None:
+                await server.serve(sockets=[listening])
+            else:
+                await _serve_until(server, listening, stop)
+
+
+async def _serve_until(server: uvicorn.Server, listening: socket.socket, stop: asyncio.Event) -> None:
+    serving = asyncio.create_task(server._serve([listening]))
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    server.should_exit = True
+    stopping.cancel()
+    await serving
 
 
 def _listen(host: str, port: int) -> socket.socket:
