@@ -9,7 +9,7 @@ from checks.sql.parsing import Node, Statement, enum, strings, type_name
 
 SPACE = "space_id"
 
-GLOBAL_TABLES = frozenset({"spaces", "families", "workers", "perdure_migrations"})
+GLOBAL_TABLES = frozenset({"spaces", "families", "workers", "perdure_migrations", "api_keys", "admin_log"})
 """Small tables that belong to no space: reference tables on a cluster, outside row-level security."""
 
 SLOTS = frozenset({"slot_queue", "slot_facts", "slot_fact_vectors"})

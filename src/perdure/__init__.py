@@ -30,6 +30,7 @@ from perdure.errors import (
     PrivacyRestricted,
     ScopeFull,
     ServerStartFailed,
+    SpaceRefused,
 )
 from perdure.fact_types import (
     Fact,
@@ -84,6 +85,8 @@ if TYPE_CHECKING:
     from perdure.memory import Memory
     from perdure.settings import Settings
     from perdure.space import Space
+    from perdure.store.audit import AuditEntry
+    from perdure.store.keys import ApiKey
     from perdure.store.savings import Savings
     from perdure.store.workers import WorkerStatus
     from perdure.upkeep import UpkeepReport
@@ -93,6 +96,8 @@ __version__ = "0.1.0"
 # What pulls in the database driver and the numeric libraries is loaded when it is first used, so that importing the
 # package, and `perdure --help`, stay quick.
 _LAZY = {
+    "ApiKey": "perdure.store.keys",
+    "AuditEntry": "perdure.store.audit",
     "BatchReport": "perdure.ingest",
     "CognitionReport": "perdure.cognition",
     "Consultation": "perdure.cognition",
@@ -111,6 +116,8 @@ _LAZY = {
 }
 
 __all__ = [
+    "ApiKey",
+    "AuditEntry",
     "BatchReport",
     "CognitionReport",
     "ConfigurationError",
@@ -171,6 +178,7 @@ __all__ = [
     "Settings",
     "SimulatedClock",
     "Space",
+    "SpaceRefused",
     "SpaceStats",
     "Stored",
     "StoredMemory",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -14,10 +14,11 @@ from perdure.assembling import finish_afterwards
 from perdure.calibrating import stop as stop_calibrating
 from perdure.clock import Clock, DatabaseClock
 from perdure.embedding import Embedder, GuardedEmbedder, NoiseLevel, open_embedder
-from perdure.errors import ConfigurationError, PerdureError
+from perdure.errors import ConfigurationError, PerdureError, SpaceRefused
 from perdure.fact_types import FactNotice, Notifier, PrivacyLookup
 from perdure.llm import Models
 from perdure.ltm import open_notifier
+from perdure.memory_admin import MemoryAdmin, require_spaces
 from perdure.resources import Resources
 from perdure.settings import Settings, load_settings
 from perdure.space import Space
@@ -32,7 +33,7 @@ from perdure.store.workers import WorkerStatus, list_workers
 from perdure.worker import Worker
 
 
-class Memory:
+class Memory(MemoryAdmin):
     """Everything opened: server, database, embedder, worker.
 
     Use it as `async with Memory.open() as memory:`, or `memory = await Memory.open()` with `await memory.close()`.
@@ -49,6 +50,7 @@ class Memory:
         progress: Callable[[str], None] | None,
         notifier: Notifier | None = None,
         privacy: PrivacyLookup | None = None,
+        spaces: frozenset[str] | None = None,
     ) -> None:
         self.settings = settings
         self._embedder: Embedder | None = None if embedder is None else GuardedEmbedder(embedder)
@@ -68,6 +70,7 @@ class Memory:
         self._closings = 0
         self._reaching = threading.Lock()
         self._spaces: dict[str, SpaceRow] = {}
+        self._bound_to = spaces
 
     @classmethod
     def open(
@@ -82,6 +85,7 @@ class Memory:
         progress: Callable[[str], None] | None = None,
         notifier: Notifier | Callable[[FactNotice], object] | None = None,
         privacy: PrivacyLookup | None = None,
+        spaces: Iterable[str] | str | None = None,
         **settings: Any,
     ) -> Memory:
         """Memory that opens when it is entered or awaited.
@@ -96,6 +100,7 @@ class Memory:
             progress: gets a line for each step that takes time.
             notifier: hears of each committed change of a fact, besides what the settings name.
             privacy: the host's answer to whether an assistant may learn of a person, besides what is set here.
+            spaces: the only spaces that this memory reaches; it runs no worker, since that works for all of them.
             **settings: any field of `Settings`, winning over the environment.
 
         Raises (when entered):
@@ -110,15 +115,17 @@ class Memory:
             )
         chosen = load_settings(data_dir=data_dir, database_url=database_url, embedder=named, **settings)
         require_urls(chosen)
+        bound = None if spaces is None else frozenset(require_spaces(spaces))
         return cls(
             chosen,
             embedder=own,
             models=models,
-            worker=worker,
+            worker=worker and bound is None,
             clock=clock or DatabaseClock(),
             progress=progress,
             notifier=open_notifier(chosen, notifier),
             privacy=privacy,
+            spaces=bound,
         )
 
     def __await__(self) -> Generator[Any, None, Self]:
@@ -171,11 +178,17 @@ class Memory:
 
         Args:
             name: 1..200 bytes. audience: who may see what is said through this handle; None is the whole space.
+
+        Raises:
+            SpaceRefused: the memory was opened for other spaces.
         """
-        return Space(self, name, audience)
+        space = Space(self, name, audience)
+        self._require_reach(space.name)
+        return space
 
     async def worker_status(self) -> WorkerStatus:
         """Which workers there are, in all processes, what each of them did, and what waits over all spaces."""
+        self.require_unbound()
 
         async def read(tx: Transaction) -> WorkerStatus:
             return WorkerStatus(tuple(await list_workers(tx)), tuple(await read_backlogs(tx)))
@@ -183,8 +196,23 @@ class Memory:
         return await self.resources.database.across(read, as_worker=True)
 
     async def spaces(self) -> tuple[SpaceRow, ...]:
-        """All spaces by name."""
-        return tuple(await self.resources.database.across(list_spaces))
+        """All spaces by name; of a memory that was opened for some, those of them that are there."""
+        found = await self.resources.database.across(list_spaces)
+        return tuple(space for space in found if self._bound_to is None or space.name in self._bound_to)
+
+    def require_unbound(self) -> None:
+        """Refuses what concerns all spaces. Raises SpaceRefused for a memory that was opened for some only."""
+        if self._bound_to is not None:
+            raise SpaceRefused(
+                "This Memory was opened for some spaces only.", hint="Open one without `spaces` for what concerns all."
+            )
+
+    def _require_reach(self, name: str) -> None:
+        if self._bound_to is not None and name not in self._bound_to:
+            raise SpaceRefused(
+                f"This Memory does not reach the space {name!r}.",
+                hint="It was opened with `spaces` that don't name it.",
+            )
 
     @property
     def resources(self) -> Resources:
@@ -204,6 +232,7 @@ class Memory:
 
     async def find_space(self, name: str) -> SpaceRow | None:
         """The space of this name, if there is one; found ones are remembered, since spaces keep their ids."""
+        self._require_reach(name)
         if name not in self._spaces:
 
             async def read(tx: Transaction) -> SpaceRow | None:

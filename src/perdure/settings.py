@@ -35,6 +35,10 @@ Budget = Annotated[int | None, Field(ge=0), BeforeValidator(_none)]
 """A limit; `none` is no limit."""
 
 
+Rate = Annotated[int | None, Field(ge=1), BeforeValidator(_none)]
+"""So many a minute; `none` is no limit."""
+
+
 def _literally(value: object) -> object:
     if isinstance(value, str) and value.lower() not in {"true", "false"}:
         raise ValueError("it has to be true or false")
@@ -114,6 +118,15 @@ class Settings(BaseSettings):
     daily_call_budget: Budget = 2000
     """Background requests per space and day (UTC); work beyond waits for the next day."""
     daily_token_budget: Budget = 2_000_000
+
+    serve_body_bytes: int = Field(default=8 * 1024**2, ge=1024, le=128 * 1024**2)
+    """The largest body of a request that `perdure serve` reads."""
+    serve_rate: Rate = 600
+    """Requests a minute that one key may make in the long run; `none` is no limit."""
+    serve_burst: int = Field(default=60, ge=1, le=100_000)
+    """Requests that one key may make at once, after a pause."""
+    serve_origins: str | None = None
+    """Origins whose pages may call `perdure serve` from a browser, with commas between; none by default."""
 
     proxy_url: str | None = None
     """Base URL of the OpenAI-compatible server that `perdure serve` puts memory in front of; None: no proxy."""
@@ -218,6 +231,8 @@ class Settings(BaseSettings):
     """Days that former states of memories and facts are kept, and archived facts; None keeps them for good."""
     operation_days: Days = 90
     """Days that what an operation id did is kept: so long a call can be repeated safely."""
+    audit_days: Days = 400
+    """Days that the audit log is kept."""
     usage_days: Days = 400
     """Days that the usage of models is kept, and cognitive runs that have left nothing."""
 

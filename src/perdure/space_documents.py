@@ -13,6 +13,7 @@ from perdure.errors import InvalidInput
 from perdure.fact_types import Persona
 from perdure.space_facts import lineage_of, read_channels
 from perdure.space_memories import SpaceMemories
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.document_writing import delete_document
 from perdure.store.documents import list_documents, read_parts
@@ -131,6 +132,7 @@ class SpaceDocuments(SpaceMemories):
         async def write(tx: SpaceTransaction) -> Document:
             found = await documents.require_document(tx, self._resources, wanted, self.audience)
             await delete_document(tx, wanted, self.audience)
+            await note(tx, "delete_document", [wanted])
             return found
 
         return await self._in(space, write)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from perdure import door, ltm
 from perdure.fact_types import FactId, Person, Persona, Privacy
 from perdure.space_memories import SpaceMemories
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.people import (
     list_people,
@@ -65,6 +66,7 @@ class SpacePeople(SpaceMemories):
 
         async def write(tx: SpaceTransaction) -> Person:
             await set_person(tx, user, name=called, aliases=others, privacy=level, consents=agreed)
+            await note(tx, "set_person", touched=1)
             return (await read_people(tx, [user]))[user]
 
         return await self._in(await self._memory.ensure_space(self.name), write)
@@ -77,6 +79,7 @@ class SpacePeople(SpaceMemories):
 
         async def write(tx: SpaceTransaction) -> Person:
             await set_personalised(tx, server, user, personalised=used)
+            await note(tx, "set_personalised", touched=1)
             return (await read_people(tx, [user]))[user]
 
         return await self._in(await self._memory.ensure_space(self.name), write)
@@ -98,8 +101,12 @@ class SpacePeople(SpaceMemories):
         """Whether an assistant may teach itself in this server; it may where nobody has said anything."""
         server = door.require_key(server_id, "server_id")
         enabled = door.require_flag(self_teaching_enabled, "self_teaching_enabled")
-        space = await self._memory.ensure_space(self.name)
-        await self._in(space, lambda tx: set_server(tx, server, enabled=enabled))
+
+        async def write(tx: SpaceTransaction) -> None:
+            await set_server(tx, server, enabled=enabled)
+            await note(tx, "set_server", touched=1)
+
+        await self._in(await self._memory.ensure_space(self.name), write)
 
     async def forget_person(self, user_id: str) -> tuple[FactId, ...]:
         """Erases all facts of a person, what is set about them, and that they taught others' facts. Irreversible.

@@ -12,13 +12,14 @@ from perdure import door, ingest
 from perdure.errors import NotFound
 from perdure.ingest import DrainReport
 from perdure.resources import Resources
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.documents import count_documents
 from perdure.store.failed import count_failed, drop_failed, list_failed, read_context, requeue_failed
 from perdure.store.queue import backlog
 from perdure.store.spaces import SpaceRow, read_state
 from perdure.store.usage import UsageRow, read_usage, used_today
-from perdure.types import FailedOperation, SpaceStats
+from perdure.types import FailedOperation, Id, SpaceStats
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -141,7 +142,7 @@ class SpaceQueue:
             raise NotFound(f"Space {space.name!r} has no failed operation {wanted}.", hint=hint)
         return context
 
-    async def replay_failed(self, *failed_ids: int) -> tuple[int, ...]:
+    async def replay_failed(self, *failed_ids: int) -> tuple[Id, ...]:
         """Puts failed exchanges back into the queue, as if they had been captured now; without ids all of them.
 
         Safe to repeat: what is back in the queue already, or was dropped, is not put back again.
@@ -153,11 +154,13 @@ class SpaceQueue:
         space = await self._require_space()
 
         async def write(tx: SpaceTransaction) -> tuple[int, ...]:
-            return tuple(await requeue_failed(tx, wanted or None, self.audience))
+            found = await requeue_failed(tx, wanted or None, self.audience)
+            await note(tx, "replay_failed", found)
+            return tuple(found)
 
         return await self._in(space, write)
 
-    async def drop_failed(self, *failed_ids: int) -> tuple[int, ...]:
+    async def drop_failed(self, *failed_ids: int) -> tuple[Id, ...]:
         """Erases failed operations with what was said. Cannot be undone; safe to repeat.
 
         Returns:
@@ -167,7 +170,9 @@ class SpaceQueue:
         space = await self._require_space()
 
         async def write(tx: SpaceTransaction) -> tuple[int, ...]:
-            return tuple(await drop_failed(tx, wanted, self.audience))
+            found = await drop_failed(tx, wanted, self.audience)
+            await note(tx, "drop_failed", found)
+            return tuple(found)
 
         return await self._in(space, write)
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from perdure.acting import Actor, Door, acting
 from perdure.chores import Chores
 from perdure.errors import DatabaseUnavailable, without_words
 from perdure.recall import recall_for_tasks
@@ -63,7 +64,7 @@ class Worker:
 
     def start(self) -> None:
         """Starts the loop in the running event loop."""
-        self._task = asyncio.create_task(self._run(), name="perdure-worker")
+        self._task = asyncio.create_task(self._act(), name="perdure-worker")
         self._warming = asyncio.create_task(self._warm_up(), name="perdure-warming")
 
     async def stop(self, patience_s: float = PATIENCE_S) -> None:
@@ -141,6 +142,10 @@ class Worker:
             log.error("the worker's %s failed: %s", name, without_words(error))  # noqa: TRY400
             return f"{name}: {type(error).__name__}"
         return None
+
+    async def _act(self) -> None:
+        with acting(Actor("worker", Door.WORKER)):
+            await self._run()
 
     async def _run(self) -> None:
         settings = self._resources.settings

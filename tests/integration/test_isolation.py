@@ -7,7 +7,16 @@ import secrets
 import psycopg
 import pytest
 
-from perdure import ConfigurationError, DatabaseUnavailable, FamilyMismatch, Memory, NotFound, Space
+from perdure import (
+    ConfigurationError,
+    DatabaseUnavailable,
+    FamilyMismatch,
+    InvalidInput,
+    Memory,
+    NotFound,
+    Space,
+    SpaceRefused,
+)
 from perdure.store.database import DatabaseUrls, SpaceTransaction
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
@@ -26,6 +35,86 @@ async def test_every_table_of_a_space_has_row_level_security_and_a_policy(urls) 
         rows = await (await connection.execute(SPACE_TABLES)).fetchall()
     assert len(rows) >= 14
     assert [name for name, secured, policies in rows if not secured or not policies] == []
+
+
+OUTSIDE = {"spaces", "families", "workers", "perdure_migrations", "api_keys", "admin_log"}
+"""Tables that belong to no space; whatever else is made needs a space_id and a policy."""
+
+EVERY_TABLE = """
+    SELECT c.relname AS name, a.attnum IS NOT NULL AS of_a_space, c.relrowsecurity AS secured,
+           ARRAY(
+               SELECT pg_get_expr(p.polqual, c.oid) || ' / ' || coalesce(pg_get_expr(p.polwithcheck, c.oid), '')
+               FROM pg_policy p
+               WHERE p.polrelid = c.oid AND 'perdure_app'::regrole = ANY (p.polroles)) AS policies
+    FROM pg_class c
+    LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'space_id' AND NOT a.attisdropped
+    WHERE c.relkind IN ('r', 'p', 'm', 'v', 'f') AND c.relnamespace = 'public'::regnamespace
+"""
+BOUND = "(space_id = (NULLIF(current_setting('perdure.space_id'::text, true), ''::text))::bigint)"
+
+
+async def test_every_table_of_the_catalogue_is_bound_to_a_space_or_is_known_to_belong_to_none(urls) -> None:
+    async with await psycopg.AsyncConnection.connect(urls.owner) as connection:
+        rows = await (await connection.execute(EVERY_TABLE)).fetchall()
+    assert {name for name, of_a_space, *_ in rows if not of_a_space} == OUTSIDE
+    for name, of_a_space, secured, policies in rows:
+        if of_a_space:
+            assert secured, name
+            assert policies == [f"{BOUND} / {BOUND}"], name
+
+
+async def test_raw_statements_of_the_application_reach_one_space_in_every_table(memory: Memory, urls) -> None:
+    mine, theirs = (memory.space(f"raw-{secrets.token_hex(4)}") for _ in range(2))
+    for each in (mine, theirs):
+        await each.save("The lamp is in the attic", tags=["lamp"], speaker="Ada")
+        await each.capture(user="The lamp is broken")
+        await each.remember("Ada owns a lamp")
+        await each.set_person("u1", name="Ada")
+        await each.persona("Momo")
+        await each.set_server("guild", self_teaching_enabled=True)
+        await each.add_document(b"All about lamps.", name="lamps.txt")
+        await each.set_task("mend the lamp")
+    my_row, their_row = [await memory.find_space(space.name) for space in (mine, theirs)]
+    async with await psycopg.AsyncConnection.connect(urls.app, autocommit=True) as connection:
+        rows = await (await connection.execute(SPACE_TABLES)).fetchall()
+        filled = set()
+        for name, *_ in rows:
+            async with connection.transaction():
+                await connection.execute(f"SET LOCAL perdure.space_id = '{my_row.id}'")
+                seen = await (await connection.execute(f"SELECT DISTINCT space_id FROM {name}")).fetchall()
+                gone = await connection.execute(f"DELETE FROM {name} WHERE space_id = %s", [their_row.id])
+            assert {space_id for (space_id,) in seen} <= {my_row.id}, name
+            assert gone.rowcount == 0, name
+            filled.update([name] if seen else [])
+    assert len(filled) >= 18, sorted(filled)
+    assert (await theirs.stats()).memories == 1
+
+
+async def test_a_memory_opened_for_one_space_reaches_no_other(urls, embedder: HashedEmbedder, memory: Memory) -> None:
+    mine, theirs = f"bound-{secrets.token_hex(4)}", f"free-{secrets.token_hex(4)}"
+    await memory.space(theirs).save("The vault code is 9137")
+    async with open_memory(urls, embedder, spaces=mine) as bound:
+        stored = await bound.space(mine).save("My own words")
+        assert (await bound.space(mine).get(*stored.ids)).summary == "My own words"
+        assert [space.name for space in await bound.spaces()] == [mine]
+        for name in (theirs, "nobody-made-this", mine.upper(), f"{mine}-2"):
+            with pytest.raises(SpaceRefused) as refused:
+                bound.space(name)
+            for look in (bound.find_space(name), bound.ensure_space(name), bound.audit(name)):
+                with pytest.raises(SpaceRefused) as again:
+                    await look
+                assert again.value.message == refused.value.message
+        for call in (bound.keys(), bound.create_key("k"), bound.revoke_key("k"), bound.audit(), bound.worker_status()):
+            with pytest.raises(SpaceRefused):
+                await call
+    assert await memory.find_space("nobody-made-this") is None
+
+
+async def test_a_memory_for_some_spaces_runs_no_worker(urls, embedder: HashedEmbedder) -> None:
+    async with open_memory(urls, embedder, worker=True, spaces=("a", "b")) as bound:
+        assert bound._worker is None
+    with pytest.raises(InvalidInput, match="spaces"):
+        open_memory(urls, embedder, spaces=())
 
 
 async def test_the_application_role_sees_nothing_without_its_space(memory: Memory, space: Space, urls) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import getpass
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 import click
 from click.core import ParameterSource
 
+from perdure.acting import Actor, Door, acting
 from perdure.cli.failing import debugging
 from perdure.cli.printing import Screen, print_json, tell
 from perdure.errors import InvalidInput, PerdureError, without_words
@@ -54,6 +56,10 @@ class Call:
         async def opened() -> T:
             opening = Memory.open(data_dir=self.data_dir, worker=worker, progress=tell)
             await self._check_own_server(opening.settings)
+            with acting(Actor(_login(), Door.CLI)):
+                return await used(opening)
+
+        async def used(opening: Memory) -> T:
             async with opening as memory:
                 if warm:
                     await warm_up(memory)
@@ -100,6 +106,14 @@ async def warm_model(memory: Memory) -> None:
     if memory.settings.embedder != "openai":
         with suppress(PerdureError):
             await memory.resources.embedder.embed(["warm"], "query")
+
+
+def _login() -> str:
+    """Who is logged in, for the audit log; a container may have nobody."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

@@ -50,6 +50,11 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "upkeep": Entry("perdure.cli.upkeep:upkeep", "Let memories fade, and prune what has had its time."),
         "retriage": Entry("perdure.cli.retriage:retriage", "Judge what was stored without a language model."),
     },
+    "Serving": {
+        "serve": Entry("perdure.cli.serve:serve", "Serve REST, MCP and the proxy over HTTP."),
+        "keys": Entry("perdure.cli.keys:keys", "Make, list, rotate and revoke keys for the server."),
+        "audit": Entry("perdure.cli.audit:audit", "Show who changed what, when, and through which door."),
+    },
     "Measuring": {
         "simulate": Entry("perdure.cli.simulate:simulate", "Live through a scripted life, and check what must hold."),
         "eval": Entry("perdure.cli.evaluation:evaluate", "Measure retrieval on a set of questions."),

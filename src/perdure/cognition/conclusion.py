@@ -13,6 +13,7 @@ from perdure.llm import CALL_SITES, Ledger
 from perdure.resources import Resources
 from perdure.rules.triggers import Trigger
 from perdure.settings import Settings
+from perdure.store.audit import note
 from perdure.store.cognition import Layer, News, ThoughtState, record_run, set_marks, set_wrote
 from perdure.store.database import SpaceTransaction
 from perdure.store.leases import Leased, held, take
@@ -130,6 +131,7 @@ async def write_conclusion(thinking: Thinking, conclusion: Conclusion) -> Writte
         )
         written = await conclusion.write(tx, run_id)
         await set_wrote(tx, run_id, written.ids, written.superseded)
+        await note(tx, "conclude", written.ids)
         await set_marks(tx, conclusion.layer, conclusion.marks, run_id)
         return written
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from perdure.errors import Conflict, NotFound
 from perdure.resources import Resources
+from perdure.store.audit import note
 from perdure.store.changes import restore, supersede
 from perdure.store.cognition import Run, list_runs, set_undone
 from perdure.store.database import SpaceTransaction
@@ -43,6 +44,7 @@ async def undo(resources: Resources, space: SpaceRow, run_id: int, audience: str
         await restore(tx, [row for row in dead if row.memory.superseded_at is not None], "user")
         await undo_traits(tx, run_id)
         await set_undone(tx, run_id)
+        await note(tx, "undo_run", [run_id])
         return await require_run(tx, space, run_id, audience)
 
     return await resources.database.in_space(space.id, write, writer=True)

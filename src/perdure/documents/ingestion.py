@@ -18,6 +18,7 @@ from perdure.documents.reading import read_parts
 from perdure.documents.refusing import Refused
 from perdure.errors import Conflict, InvalidInput, NotFound, ScopeFull
 from perdure.resources import Resources
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.document_writing import (
     NewDocument,
@@ -173,6 +174,8 @@ async def _finish(resources: Resources, space: SpaceRow, new: NewDocument, claim
             else:
                 status = AddedStatus.ADDED if named is None else AddedStatus.REPLACED
                 document_id = await complete(tx, arriving, named.id if named else None)
+        if status is not AddedStatus.ALREADY_KNOWN:
+            await note(tx, "add_document", [document_id])
         return AddedDocument(status, await require_document(tx, resources, document_id, new.scope.audience))
 
     return await resources.database.in_space(space.id, write, writer=claimed.status is None)

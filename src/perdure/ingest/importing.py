@@ -16,9 +16,11 @@ from perdure.door import MAX_EXTERNAL_ID_BYTES, optional_name, optional_time, re
 from perdure.errors import InvalidInput
 from perdure.ingest.drafts import Draft, prepare
 from perdure.ingest.old_news import Told
+from perdure.ingest.outcomes import ids_of
 from perdure.ingest.words import own_words
 from perdure.ingest.writing import write_news
 from perdure.resources import Resources
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import EXCERPT_CHARS
 from perdure.store.processed import mark_processed, processed
@@ -139,6 +141,8 @@ async def import_batch(
         ]
         outcomes = await write_news(tx, resources, space, todo)
         await mark_processed(tx, label, list(fresh), audience)
+        if todo:
+            await note(tx, "import_messages", ids_of(outcomes))
         became = Counter(outcome.status for outcome in outcomes)
         known = len(messages) - len(fresh) + len(again) + became["nothing"]
         return BatchReport(became["stored"], became["merged"], known)

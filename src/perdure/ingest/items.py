@@ -15,6 +15,7 @@ from perdure.errors import InvalidInput
 from perdure.ingest.saving import masked_metadata
 from perdure.ingest.words import keepable
 from perdure.resources import Resources
+from perdure.store.audit import note
 from perdure.store.checkpoints import write_checkpoint
 from perdure.store.database import SpaceTransaction
 from perdure.store.processed import mark_processed, processed
@@ -97,6 +98,8 @@ async def import_items(
             )
         if checkpoint is not None:
             await write_checkpoint(tx, source, audience, checkpoint)
+        if report.enqueued:
+            await note(tx, "import_items", touched=report.enqueued)
         return replace(report, known=len(items) - report.enqueued - report.empty)
 
     return await resources.database.in_space(space.id, write, writer=True)

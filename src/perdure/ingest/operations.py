@@ -6,13 +6,18 @@ import hashlib
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 
 from perdure.errors import Conflict
 from perdure.ingest.outcomes import outcome_from_data
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.operations import find_operation
 from perdure.store.queue import Queue, enqueue_once
 from perdure.types import Outcome, Pending
+
+VERBS: Final = {"conversation": "capture"}
+"""Verbs by the kind of work that they queue, where it isn't called like it."""
 
 
 async def enqueue_operation(
@@ -47,7 +52,10 @@ async def enqueue_operation(
         occurred_at=occurred_at,
         for_model=for_model,
     )
-    return Pending(queue_id) if queue_id else await require_first_outcome(tx, operation_id, fingerprint)
+    if not queue_id:
+        return await require_first_outcome(tx, operation_id, fingerprint)
+    await note(tx, VERBS.get(kind, kind), [queue_id])
+    return Pending(queue_id)
 
 
 async def require_first_outcome(tx: SpaceTransaction, operation_id: str, fingerprint: bytes) -> Outcome:

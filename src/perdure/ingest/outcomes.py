@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -21,6 +21,20 @@ KINDS: Mapping[str, type[Outcome]] = {
 def outcome_to_data(outcome: Outcome) -> dict[str, object]:
     """A JSON-ready dictionary with `status` and the outcome's own fields."""
     return asdict(outcome)
+
+
+def ids_of(outcomes: Iterable[Outcome]) -> list[int]:
+    """The memories that were made or changed, each once."""
+    found: dict[int, None] = {}
+    for outcome in outcomes:
+        match outcome:
+            case Stored(ids=ids):
+                found.update(dict.fromkeys(ids))
+            case Merged(id=one) | Superseded(new=one):
+                found[one] = None
+            case _:
+                pass
+    return list(found)
 
 
 def outcome_from_data(data: Mapping[str, Any]) -> Outcome:

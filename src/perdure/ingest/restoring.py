@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perdure.ingest.saving import require_row
 from perdure.resources import Resources
+from perdure.store.audit import note
 from perdure.store.changes import flag_conflict, restore
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import MemoryRow, read_rows
@@ -26,6 +27,7 @@ async def restore_memory(resources: Resources, space: SpaceRow, memory_id: int, 
         row = await require_row(tx, space, memory_id, audience)
         successor = await _live_successor(tx, space, row)
         await restore(tx, [row], "user")
+        await note(tx, "restore", [memory_id])
         if successor is not None:
             # Each names the other where it may: what the whole space sees mustn't know of what is private.
             await flag_conflict(tx, memory_id, [successor])

@@ -8,6 +8,7 @@ from perdure.errors import ModelUnavailable
 from perdure.ingest.keys import is_tools
 from perdure.ingest.verbatim import VERBATIM
 from perdure.resources import Resources
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.evidence import VerbatimExchange, verbatim_exchanges
 from perdure.store.memories import MemoryRow
@@ -41,6 +42,8 @@ async def retriage(resources: Resources, space: SpaceRow, *, limit: int) -> int:
             exchanges = await verbatim_exchanges(tx, VERBATIM, most, space=space.name)
             for exchange in exchanges:
                 await _put_back(tx, exchange)
+            if exchanges:
+                await note(tx, "retriage", touched=len(exchanges))
             return len(exchanges)
 
         found = await resources.database.in_space(space.id, write, writer=True)

@@ -11,11 +11,12 @@ from perdure.errors import Conflict, InvalidInput, NotFound
 from perdure.ingest.drafts import Draft, chunk_of, content_hash, draft_of, prepare
 from perdure.ingest.keys import is_tools, stored_postings
 from perdure.ingest.operations import first_outcome, require_first_outcome
-from perdure.ingest.outcomes import outcome_to_data
+from perdure.ingest.outcomes import ids_of, outcome_to_data
 from perdure.ingest.words import own_words
 from perdure.ingest.writing import write_texts
 from perdure.resources import Resources
 from perdure.rules.audience import may_see
+from perdure.store.audit import note
 from perdure.store.changes import change, change_text, pin
 from perdure.store.database import SpaceTransaction, Transaction
 from perdure.store.history import write_history
@@ -95,6 +96,7 @@ async def save_draft(
                 occurred_at=draft.source_date,
             )
         await set_outcome(tx, operation_id, outcome_to_data(outcome))
+        await note(tx, "save", ids_of([outcome]))
         return outcome
 
     return await resources.database.in_space(space.id, write, writer=True)
@@ -149,6 +151,7 @@ async def update_memory(
         await change(tx, row, after, (stored_postings(row), after.postings(memory_id)))
         if vector is not None:
             await change_text(tx, memory_id, after, resources.family.id, root=row.memory.chunk_of)
+        await note(tx, "update", [memory_id])
         return (await require_row(tx, space, memory_id, audience)).memory
 
     return await resources.database.in_space(space.id, write, writer=True)
@@ -164,6 +167,7 @@ async def pin_memory(
         await require_row(tx, space, memory_id, audience)
         rows = await read_rows(tx, space.name, await siblings(tx, [memory_id]))
         await pin(tx, list(rows.values()), "user", pinned=pinned)
+        await note(tx, "pin" if pinned else "unpin", rows)
 
     await resources.database.in_space(space.id, write, writer=True)
 

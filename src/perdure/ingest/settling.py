@@ -21,11 +21,13 @@ from perdure.errors import (
     PerdureError,
 )
 from perdure.ingest.lanes import Next
+from perdure.ingest.outcomes import ids_of
 from perdure.ingest.usefulness import learn_of
 from perdure.ingest.work import ROUNDS, Ready, Unjudged
 from perdure.llm import Ledger
 from perdure.resources import Resources
 from perdure.rules.backoff import retry_delay_s
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.failed import record_failure
 from perdure.store.queue import QueuedWork, finish, retry_later
@@ -78,6 +80,7 @@ class Settling:
                 raise LeaseLost(f"The lease on {named} ran out.")
             outcomes = await ready.write(tx)
             await learn_of(tx, self.resources, self.space, works, outcomes)
+            await note(tx, "drain", ids_of(outcomes), touched=len(works))
             if following is not None:
                 await following.take(tx)
             return tuple(outcomes)

@@ -25,6 +25,7 @@ from perdure.ltm.room import limit_of
 from perdure.ltm.stage import dormancy_possible
 from perdure.resources import Resources
 from perdure.rules.dormancy import is_dormant
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.fact_archive import list_archived, read_archived
 from perdure.store.fact_scopes import lock_scope
@@ -84,6 +85,7 @@ async def remember_fact(
         if known is None:
             await require_room(tx, resources, asked.scope)
             fact = await insert_fact(tx, asked.scope, asked.new)
+            await note(tx, "remember", [fact.id])
         outcome = _remembered(asked, fact.id if fact else known, new=fact is not None)
         if asked.operation_id is not None:
             await set_outcome(tx, asked.operation_id, {"fact": str(outcome.id), "status": outcome.status.value})
@@ -167,6 +169,7 @@ async def edit_fact(
         )
         changed = await change_fact(tx, before, after, action, BY_HAND)
         assert changed, "its scope is locked"
+        await note(tx, f"{action}_fact", [fact_id])
         return after, True
 
     fact, changed = await resources.database.in_space(space.id, write, writer=True)

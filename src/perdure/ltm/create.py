@@ -28,6 +28,7 @@ from perdure.ltm.room import make_room
 from perdure.ltm.state import evidence_of, require_state, taught_for
 from perdure.ltm.targets import resolve
 from perdure.resources import Resources
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.fact_archive import name_successor
 from perdure.store.fact_scopes import lock_scope
@@ -150,6 +151,7 @@ async def _store(
         fact = await insert_fact(tx, scope, new)
         if replaced is not None:
             await name_successor(tx, replaced, fact.id)
+        await note(tx, "create_long_term_memory", [fact.id] if replaced is None else [fact.id, replaced])
         return fact, replaced
 
     return await resources.database.in_space(space.id, write, writer=True)

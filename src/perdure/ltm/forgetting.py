@@ -11,6 +11,7 @@ from perdure.ltm import rendered
 from perdure.ltm.by_hand import BY_HAND, no_such_fact
 from perdure.ltm.publishing import publish
 from perdure.resources import Resources
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.fact_archive import read_archived
 from perdure.store.fact_erasing import erase_facts, erase_person, erase_scopes, erase_settings, facts_of
@@ -40,6 +41,7 @@ async def forget_facts(resources: Resources, space: SpaceRow, ids: Sequence[Fact
             await erase_facts(tx, kind, [fact.id.number for fact in facts if fact.id.kind is kind])
         for scope in _in_order(fact.scope for fact in facts):
             await touch(tx, scope)
+        await note(tx, "forget_facts", [fact.id for fact in facts])
         return facts, tx.now
 
     found = await resources.database.in_space(space.id, find)
@@ -59,6 +61,7 @@ async def forget_person(resources: Resources, space: SpaceRow, user_id: str) -> 
     async def write(tx: SpaceTransaction) -> tuple[list[FactId], list[FactScope]]:
         erased = await _erase_all(tx, await lock_scopes_of(tx, user_id))
         await erase_person(tx, user_id, asked_by=f"{NOBODY} for {user_id}", nobody=NOBODY)
+        await note(tx, "forget_person", erased[0])
         return erased
 
     return _let_go(resources, space, *await resources.database.in_space(space.id, write, writer=True))
@@ -70,6 +73,7 @@ async def forget_all(resources: Resources, space: SpaceRow) -> tuple[FactId, ...
     async def write(tx: SpaceTransaction) -> tuple[list[FactId], list[FactScope]]:
         erased = await _erase_all(tx, await lock_scopes_of(tx))
         await erase_settings(tx)
+        await note(tx, "forget_all_facts", erased[0])
         return erased
 
     return _let_go(resources, space, *await resources.database.in_space(space.id, write, writer=True))

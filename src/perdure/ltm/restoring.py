@@ -10,6 +10,7 @@ from perdure.ltm.by_hand import BY_HAND, FactEdit, edit_fact, no_such_fact, requ
 from perdure.ltm.privacy import require_by_hand
 from perdure.ltm.publishing import publish
 from perdure.resources import Resources
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.fact_archive import archive_fact, leave_archive, name_successor, read_archived
 from perdure.store.fact_scopes import lock_scope
@@ -49,6 +50,7 @@ async def restore_archived(
         await leave_archive(tx, fact_id)
         if left is not None:
             await name_successor(tx, left.id, fact.id)
+        await note(tx, "restore_fact", [fact_id])
         return fact, left
 
     fact, left = await resources.database.in_space(space.id, write, writer=True)

@@ -27,6 +27,7 @@ from perdure.ltm.state import require_state, server_scope, taught_for
 from perdure.ltm.targets import resolve
 from perdure.resources import Resources
 from perdure.rules.fact_ids import parse
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.fact_archive import archive_fact
 from perdure.store.fact_scopes import lock_scope
@@ -137,6 +138,7 @@ async def _write(resources: Resources, space: SpaceRow, wanted: _Wanted) -> Fact
         if fact is None or fact.scope != found.scope:
             _not_found(wanted.id)
         _require_unprotected(fact)
+        await note(tx, "update_long_term_memory", [fact.id])
         return await (_replace(tx, fact, wanted) if wanted.content else _delete(tx, fact, wanted.by))
 
     return await resources.database.in_space(space.id, write, writer=True)

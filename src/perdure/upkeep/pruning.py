@@ -13,6 +13,7 @@ from perdure.ingest import stored_postings
 from perdure.resources import Resources
 from perdure.rules.audience import may_see
 from perdure.rules.pruning import Reason, why_pruned
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import read_rows
 from perdure.store.pruning import StandingRow, candidates, purge, standings
@@ -98,6 +99,7 @@ async def _purge(resources: Resources, space: SpaceRow, doomed: Sequence[Doomed]
             rows = list((await read_rows(tx, space.name, ids)).values())
             if rows:
                 await purge(tx, rows, [stored_postings(row) for row in rows], reason)
+                await note(tx, "prune", ids)
         return going
 
     try:

@@ -14,7 +14,8 @@ from typing import Final
 from perdure.errors import DatabaseUnavailable, without_words
 from perdure.resources import Resources
 from perdure.store.aging import age, next_window
-from perdure.store.database import SpaceTransaction
+from perdure.store.audit import retire_admin_entries, retire_entries
+from perdure.store.database import SpaceTransaction, Transaction
 from perdure.store.leases import Leased, end, take
 from perdure.store.metric_samples import retire_samples
 from perdure.store.spaces import SpaceRow
@@ -184,9 +185,18 @@ async def _retire_small(resources: Resources, space: SpaceRow, tally: Tally) -> 
     async def samples(tx: SpaceTransaction) -> int:
         return await retire_samples(tx, tx.now - timedelta(days=settings.sample_days))
 
+    async def entries(tx: SpaceTransaction) -> int:
+        return await retire_entries(tx, tx.now - timedelta(days=settings.audit_days))
+
+    async def admin_entries(tx: Transaction) -> int:
+        return await retire_admin_entries(tx, tx.now - timedelta(days=settings.audit_days))
+
     tally.retired["model_usage"] += await database.in_space(space.id, usage)
     tally.retired["cognition_runs"] += await database.in_space(space.id, runs)
     tally.retired["metric_samples"] += await database.in_space(space.id, samples)
+    tally.retired["audit_log"] += await database.in_space(space.id, entries)
+    # What belongs to no space goes along with any of them.
+    await database.across(admin_entries)
 
 
 async def _retire(resources: Resources, space: SpaceRow, tally: Tally, stop: Callable[[], bool]) -> bool:
