@@ -121,9 +121,9 @@ class Settings(BaseSettings):
 
     serve_body_bytes: int = Field(default=8 * 1024**2, ge=1024, le=128 * 1024**2)
     """The largest body of a request that `perdure serve` reads."""
-    serve_rate: Rate = 600
+    serve_rate: Rate = 3000
     """Requests a minute that one key may make in the long run; `none` is no limit."""
-    serve_burst: int = Field(default=60, ge=1, le=100_000)
+    serve_burst: int = Field(default=300, ge=1, le=100_000)
     """Requests that one key may make at once, after a pause."""
     serve_origins: str | None = None
     """Origins whose pages may call `perdure serve` from a browser, with commas between; none by default."""

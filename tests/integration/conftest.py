@@ -32,6 +32,14 @@ def open_memory(urls: ServerUrls, embedder: HashedEmbedder, **settings: object) 
     )
 
 
+@pytest.fixture(scope="module")
+def own_database(test_server: TestServer, template_database: str) -> Iterator[ServerUrls]:
+    """A database for the tests of one module: once it has a key, its server needs one."""
+    name = f"perdure_own_{secrets.token_hex(4)}"
+    yield test_server.make(name, template_database)
+    test_server.drop(name)
+
+
 @pytest.fixture
 def embedder() -> HashedEmbedder:
     return HashedEmbedder()

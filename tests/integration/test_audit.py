@@ -21,8 +21,8 @@ WORD = "zanzibar"
 
 
 @pytest.fixture
-async def kept(urls, embedder: HashedEmbedder, noon: SkippingClock) -> AsyncIterator[Memory]:
-    async with open_memory(urls, embedder, clock=noon) as memory:
+async def kept(own_database, embedder: HashedEmbedder, noon: SkippingClock) -> AsyncIterator[Memory]:
+    async with open_memory(own_database, embedder, clock=noon) as memory:
         yield memory
 
 
@@ -34,7 +34,7 @@ async def kinds(memory: Memory, space: Space) -> list[str]:
     return [entry.kind for entry in reversed(await memory.audit(space.name))]
 
 
-async def test_each_change_leaves_its_verb_and_ids_and_no_word(kept: Memory, urls) -> None:
+async def test_each_change_leaves_its_verb_and_ids_and_no_word(kept: Memory, own_database) -> None:
     space = a_space(kept)
     stored = await space.save(f"The ferry to {WORD} leaves at noon")
     (one,) = stored.ids
@@ -71,7 +71,7 @@ async def test_each_change_leaves_its_verb_and_ids_and_no_word(kept: Memory, url
     assert by_kind["update"].ids == (str(one),)
     assert by_kind["remember"].ids == (str(fact.id),)
     assert {(entry.actor, entry.door) for entry in found} == {("library", "library")}
-    async with await psycopg.AsyncConnection.connect(urls.owner) as connection:
+    async with await psycopg.AsyncConnection.connect(own_database.owner) as connection:
         rows = await (await connection.execute("SELECT row_to_json(a)::text FROM audit_log a")).fetchall()
     assert WORD not in str(rows)
 
@@ -164,7 +164,7 @@ async def test_one_space_does_not_see_the_log_of_another(kept: Memory) -> None:
     assert len(await kept.audit(mine.name)) == 1
 
 
-async def test_the_application_role_cannot_change_what_is_in_the_log(kept: Memory, urls) -> None:
+async def test_the_application_role_cannot_change_what_is_in_the_log(kept: Memory, own_database) -> None:
     space = a_space(kept)
     await space.save("Something")
     row = await kept.find_space(space.name)

@@ -21,9 +21,9 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-async def keyed(urls, embedder: HashedEmbedder, noon: SkippingClock) -> AsyncIterator[Memory]:
+async def keyed(own_database, embedder: HashedEmbedder, noon: SkippingClock) -> AsyncIterator[Memory]:
     """A memory whose time stands still."""
-    async with open_memory(urls, embedder, clock=noon) as memory:
+    async with open_memory(own_database, embedder, clock=noon) as memory:
         yield memory
 
 
@@ -43,7 +43,7 @@ async def test_a_key_lets_in_whoever_has_it_and_nobody_who_changed_a_letter(keye
     found = await admitted(keyed, token)
     assert found is not None
     assert (found.key.id, found.key.spaces, found.seconds) == (key.id, ("ada",), float("inf"))
-    assert found.key.granted == {Scope.READ, Scope.WRITE}
+    assert found.key.scopes == (Scope.WRITE,)
     other = "A" if token[-1] != "A" else "B"
     mark, prefix, secret = token.split("_", 2)
     wrong = [
@@ -62,10 +62,10 @@ async def test_a_key_lets_in_whoever_has_it_and_nobody_who_changed_a_letter(keye
     assert [each for each in wrong if await admitted(keyed, each) is not None] == []
 
 
-async def test_the_database_holds_no_secret(keyed: Memory, urls) -> None:
+async def test_the_database_holds_no_secret(keyed: Memory, own_database) -> None:
     _, token = await keyed.create_key(a_name())
     _, again = await keyed.rotate_key((await keyed.keys())[-1].name)
-    async with await psycopg.AsyncConnection.connect(urls.owner) as connection:
+    async with await psycopg.AsyncConnection.connect(own_database.owner) as connection:
         rows = await (await connection.execute("SELECT row_to_json(k)::text FROM api_keys k")).fetchall()
     told = "".join(str(row) for row in rows)
     for each in (token, again):

@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 import perdure
 from perdure.memory import Memory
 from perdure.serve import problems
-from perdure.serve.caller import Caller
+from perdure.serve.auth import CrossOrigin, Guard
+from perdure.serve.limits import BodyLimit
+from perdure.serve.paths import WholeNames
 from perdure.serve.prompts import Prompts
 from perdure.serve.proxy import Keeping, Upstream, proxy_router
 from perdure.serve.rest import openapi
@@ -57,17 +58,7 @@ def create_app(open_memory: Callable[[], Memory]) -> FastAPI:
     app.include_router(space_router())
     app.include_router(proxy_router())
     openapi.install(app)
-    app.add_middleware(Anybody)
+    # From the inside out: nobody's body is read before it is known who they are.
+    for layer in (WholeNames, BodyLimit, Guard, CrossOrigin):
+        app.add_middleware(layer)
     return app
-
-
-class Anybody:
-    """Lets every caller in: what a server on loopback does that has no keys."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            scope["perdure.caller"] = Caller()
-        await self._app(scope, receive, send)

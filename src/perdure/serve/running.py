@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import socket
 from collections.abc import Callable
 from typing import Final
@@ -12,21 +11,12 @@ import uvicorn
 from fastapi import FastAPI
 
 from perdure.errors import ConfigurationError
+from perdure.serve.auth import require_keys
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8377
 GRACE_S: Final = 2
 """How long requests under way may take once the server is told to stop; all in all it ends within five seconds."""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what listens there."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 async def run(
@@ -52,6 +42,7 @@ async def run(
     server = uvicorn.Server(config)
     with listening:
         async with app.router.lifespan_context(app):
+            await require_keys(app.state.memory, host)
             # The socket listens already: whoever asks from here on is answered as soon as the loop turns.
             ready(_address(host, listening.getsockname()[1]))
             if stop is None:

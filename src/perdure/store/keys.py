@@ -69,13 +69,6 @@ MARK_USED: Final = """
 """
 
 
-IMPLIED: Final = {
-    Scope.READ: frozenset({Scope.READ}),
-    Scope.WRITE: frozenset({Scope.READ, Scope.WRITE}),
-    Scope.ADMIN: frozenset(Scope),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class ApiKey:
     """A key without its secret. `spaces` are the names it reaches; None is all of them."""
@@ -97,11 +90,6 @@ class ApiKey:
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "live"
-
-    @property
-    def granted(self) -> frozenset[Scope]:
-        """Its scopes with what they imply."""
-        return frozenset().union(*(IMPLIED[scope] for scope in self.scopes))
 
 
 @dataclass(frozen=True, slots=True)
