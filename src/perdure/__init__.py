@@ -79,6 +79,7 @@ from perdure.types import (
 )
 
 if TYPE_CHECKING:
+    from perdure.client import AsyncClient, Client
     from perdure.cognition import CognitionReport, Consultation, Identity
     from perdure.context import Context, Layout
     from perdure.ingest import BatchReport, DrainReport, Receipt, ToolResult
@@ -96,9 +97,11 @@ __version__ = "0.1.0"
 # What pulls in the database driver and the numeric libraries is loaded when it is first used, so that importing the
 # package, and `perdure --help`, stay quick.
 _LAZY = {
+    "AsyncClient": "perdure.client",
     "ApiKey": "perdure.store.keys",
     "AuditEntry": "perdure.store.audit",
     "BatchReport": "perdure.ingest",
+    "Client": "perdure.client",
     "CognitionReport": "perdure.cognition",
     "Consultation": "perdure.cognition",
     "Context": "perdure.context",
@@ -117,8 +120,10 @@ _LAZY = {
 
 __all__ = [
     "ApiKey",
+    "AsyncClient",
     "AuditEntry",
     "BatchReport",
+    "Client",
     "CognitionReport",
     "ConfigurationError",
     "Conflict",

@@ -75,10 +75,10 @@ class InvalidInput(PerdureError):
 
     def at_line(self, line: int) -> InvalidInput:
         """The same error, naming the line of the file it came from."""
-        return InvalidInput._of(self.field, self.value, self.limit, line)
+        return InvalidInput.of(self.field, self.value, self.limit, line)
 
     @classmethod
-    def _of(cls, field: str, value: str, limit: str, line: int | None) -> InvalidInput:
+    def of(cls, field: str, value: str, limit: str, line: int | None = None) -> InvalidInput:
         """One whose value is in its short form already."""
         made = cls.__new__(cls)
         made.field, made.value, made.limit, made.line = field, value, limit, line
@@ -100,7 +100,7 @@ class InvalidInput(PerdureError):
             lambda error: {name: getattr(error, name) for name in names}, return_schema=parts
         )
         read = core_schema.no_info_after_validator_function(
-            lambda given: cls._of(given["field"], given["value"], given["limit"], given["line"]), parts
+            lambda given: cls.of(given["field"], given["value"], given["limit"], given["line"]), parts
         )
         return core_schema.json_or_python_schema(
             read, core_schema.union_schema([core_schema.is_instance_schema(cls), read]), serialization=as_parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
@@ -27,7 +27,8 @@ async def listening(app: FastAPI) -> AsyncIterator[str]:
     stop = asyncio.Event()
     serving = asyncio.create_task(run(app, "127.0.0.1", 0, ready.set_result, stop=stop))
     try:
-        await asyncio.wait({ready, serving}, timeout=STARTS_IN_S, return_when=asyncio.FIRST_COMPLETED)
+        either: tuple[asyncio.Future[Any], ...] = (ready, serving)
+        await asyncio.wait(either, timeout=STARTS_IN_S, return_when=asyncio.FIRST_COMPLETED)
         if serving.done():
             await serving
         yield ready.result()

@@ -50,11 +50,11 @@ async def pending(urls: ServerUrls, embedder: HashedEmbedder, user: str) -> int:
         return (await memory.space(user).stats()).pending
 
 
-async def read_all(stream: openai.AsyncStream[Any]) -> list[Any]:
+async def read_all(stream: Any) -> list[Any]:
     return [chunk async for chunk in stream]
 
 
-def ask(text: str) -> list[dict[str, Any]]:
+def ask(text: str) -> Any:
     return [{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}]
 
 
@@ -78,7 +78,9 @@ async def test_a_stream_passes_unchanged_and_is_captured_before_its_end(
     client: openai.AsyncOpenAI, chat: ChatServer, urls: ServerUrls, embedder: HashedEmbedder, user: str
 ) -> None:
     chat.then("", Say("Grüße aus 東京, and more than one piece."))
-    stream = await client.chat.completions.create(model="any", messages=ask("Hello from Kyoto"), user=user, stream=True)
+    stream: Any = await client.chat.completions.create(
+        model="any", messages=ask("Hello from Kyoto"), user=user, stream=True
+    )
     text = "".join([chunk.choices[0].delta.content or "" async for chunk in stream if chunk.choices])
     assert text == "Grüße aus 東京, and more than one piece."
     assert await pending(urls, embedder, user) == 1
@@ -89,7 +91,7 @@ async def test_all_before_the_last_message_is_the_same_in_the_next_turn(
 ) -> None:
     await save(urls, embedder, user, ALLERGY)
     chat.then("", Say("She is."), Say("Yes."))
-    first = ask(ASKED)
+    first: Any = ask(ASKED)
     await client.chat.completions.create(model="any", messages=first, user=user)
     then = [*first, {"role": "assistant", "content": "She is."}, {"role": "user", "content": "Peanuts, you are sure?"}]
     await client.chat.completions.create(model="any", messages=then, user=user)
@@ -175,7 +177,9 @@ async def test_an_answer_that_breaks_off_is_not_captured(
     chat.then("", Broken("half of it"), Broken("half of it"))
     with pytest.raises(openai.InternalServerError):
         await client.chat.completions.create(model="any", messages=ask("I moved to Lima"), user=user)
-    stream = await client.chat.completions.create(model="any", messages=ask("I moved to Lima"), user=user, stream=True)
+    stream: Any = await client.chat.completions.create(
+        model="any", messages=ask("I moved to Lima"), user=user, stream=True
+    )
     with pytest.raises(openai.APIError):
         await read_all(stream)
     assert await pending(urls, embedder, user) == 0

@@ -17,13 +17,18 @@ from pydantic import ValidationError
 
 from perdure import door
 from perdure.errors import InvalidInput
+from perdure.serve.paths import name_in_path
 from perdure.types import PageEnd
 from perdure.wire import VARIADIC, Parameter, Route, adapter, from_wire, read_cursor, refusal, signature_of
 
 OPERATION_HEADER: Final = "idempotency-key"
 AUDIENCE: Final = "audience"
 CURSOR: Final = "cursor"
+LIMIT: Final = Parameter("limit", int, None)
+"""Of a page, also of a list that the library hands out whole."""
 _SHOWN: Final = {("capture", "recall"), ("feedback", "retrieved")}
+_ANY_FILE: Final = (None, "application/octet-stream", "application/x-www-form-urlencoded")
+"""Media types that say nothing of a file: what curl and others send by themselves."""
 _NOT_QUERIED: Final = frozenset({"before", "source"})
 _FREE: Final = (str, Mapping, dict, object)
 
@@ -37,13 +42,14 @@ async def read_arguments(route: Route, request: Request) -> dict[str, Any]:
     in_path = set(_path_names(route))
     names = {each.name: each for each in signature_of(route.verb).parameters if each.name not in in_path}
     if _has_raw_body(route, request):
-        values = {"media_type": _media_type(request), **_queried(route, request, names)}
+        told = _media_type(request)
+        values = {"media_type": None if told in _ANY_FILE else told, **_queried(route, request, names)}
         values["source"] = await request.body()
     elif route.method in {"GET", "DELETE"}:
         values = _queried(route, request, names)
     else:
         values = await _from_body(route, request, names)
-    values |= {name: request.path_params[name] for name in in_path}
+    values |= {name: name_in_path(request, name) for name in in_path}
     if "operation_id" in names and OPERATION_HEADER in request.headers:
         values.setdefault("operation_id", request.headers[OPERATION_HEADER])
     values = _as_the_library_takes(route, values, names)
@@ -55,6 +61,8 @@ async def read_arguments(route: Route, request: Request) -> dict[str, Any]:
 
 def _queried(route: Route, request: Request, names: Mapping[str, Parameter]) -> dict[str, Any]:
     values: dict[str, Any] = {}
+    if route.paged:
+        names = {LIMIT.name: LIMIT, **names}
     for name in request.query_params:
         if name in names and name not in _NOT_QUERIED:
             values[name] = _from_query(names[name], request.query_params.getlist(name))

@@ -14,6 +14,7 @@ from perdure.document_types import Document
 from perdure.errors import InvalidInput
 from perdure.fact_types import FactStage, ListedFact
 from perdure.serve.caller import space_for
+from perdure.serve.paths import name_in_path
 from perdure.serve.prompts import Prompts
 from perdure.serve.rest.arguments import AUDIENCE, CURSOR, call_of, page_end, read_arguments, read_page
 from perdure.serve.rest.openapi import described
@@ -46,7 +47,7 @@ def space_router() -> APIRouter:
 
 def _endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        space = space_for(request, request.path_params["space"], route.scope, request.query_params.get(AUDIENCE))
+        space = space_for(request, name_in_path(request, "space"), route.scope, request.query_params.get(AUDIENCE))
         values = await read_arguments(route, request)
         if route.paged:
             return JSONResponse(await _page(route, request, space, values))
