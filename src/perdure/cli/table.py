@@ -52,6 +52,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
     },
     "Serving": {
         "serve": Entry("perdure.cli.serve:serve", "Serve REST, MCP and the proxy over HTTP."),
+        "mcp": Entry("perdure.cli.mcp:mcp", "Serve one space to an MCP client over stdin and stdout."),
         "keys": Entry("perdure.cli.keys:keys", "Make, list, rotate and revoke keys for the server."),
         "audit": Entry("perdure.cli.audit:audit", "Show who changed what, when, and through which door."),
     },

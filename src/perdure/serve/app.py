@@ -6,12 +6,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI
+from starlette.routing import Route as AsgiRoute
 
 import perdure
 from perdure.memory import Memory
 from perdure.serve import problems
 from perdure.serve.auth import CrossOrigin, Guard
 from perdure.serve.limits import BodyLimit
+from perdure.serve.mcp import McpDoor
+from perdure.serve.mcp.http import PATH
 from perdure.serve.paths import WholeNames
 from perdure.serve.prompts import Prompts
 from perdure.serve.proxy import Keeping, Upstream, proxy_router
@@ -31,6 +34,8 @@ def create_app(open_memory: Callable[[], Memory]) -> FastAPI:
         open_memory: makes the memory, not opened yet; its settings are those of the server.
     """
 
+    mcp = McpDoor()
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
@@ -42,6 +47,7 @@ def create_app(open_memory: Callable[[], Memory]) -> FastAPI:
             app.state.upstream = upstream = Upstream.from_settings(memory.settings)
             if upstream is not None:
                 stack.push_async_callback(upstream.close)
+            await stack.enter_async_context(mcp.manager.run())
             yield
 
     app = FastAPI(
@@ -57,6 +63,8 @@ def create_app(open_memory: Callable[[], Memory]) -> FastAPI:
     app.include_router(spaces_router())
     app.include_router(space_router())
     app.include_router(proxy_router())
+    for path in (PATH, f"{PATH}/{{space}}"):
+        app.router.routes.append(AsgiRoute(path, mcp, include_in_schema=False))
     openapi.install(app)
     # From the inside out: nobody's body is read before it is known who they are.
     for layer in (WholeNames, BodyLimit, Guard, CrossOrigin):

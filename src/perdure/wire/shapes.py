@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from perdure.cognition import Identity
 from perdure.context import Block, Context, ContextReport, Layout
 from perdure.errors import InvalidInput
 from perdure.fact_types import FactId
@@ -22,6 +23,10 @@ class IdentityCard:
 
     profile: Profile = field(default_factory=Profile)
     memory: StoredMemory | None = None
+
+    @classmethod
+    def of(cls, identity: Identity) -> IdentityCard:
+        return cls(identity.profile, identity.row.memory if identity.row is not None else None)
 
 
 @dataclass(frozen=True, slots=True)

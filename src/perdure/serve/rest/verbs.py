@@ -66,7 +66,7 @@ def _written(route: Route, space: Space, prompts: Prompts, result: Any) -> Respo
     if isinstance(result, Context):
         return JSONResponse(to_wire(Prompt, Prompt.of(result, prompts.keep(space, result))))
     if isinstance(result, Identity):
-        return JSONResponse(to_wire(IdentityCard, card_of(result)))
+        return JSONResponse(to_wire(IdentityCard, IdentityCard.of(result)))
     returns = signature_of(route.verb).returns
     if returns is type(None):
         return Response(status_code=204)
@@ -74,11 +74,6 @@ def _written(route: Route, space: Space, prompts: Prompts, result: Any) -> Respo
     if isinstance(result, int):
         body = {"count": result}
     return JSONResponse(body, _status(route, result))
-
-
-def card_of(identity: Identity) -> IdentityCard:
-    """The identity card without what only the store knows of it."""
-    return IdentityCard(identity.profile, identity.row.memory if identity.row is not None else None)
 
 
 def _status(route: Route, result: object) -> int:
