@@ -18,6 +18,10 @@ from typing import Any, Final
 
 import click
 import httpx
+import httpx2
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
 from perdure import AsyncClient, Memory, Message, PerdureError
 from perdure.fact_types import Participant, Persona, TurnState
@@ -159,6 +163,58 @@ class Proxy(Door):
         async with httpx.AsyncClient(base_url=self._address, headers=headers, timeout=30) as client:
             answer = await client.post("/v1/chat/completions", json=body)
         return answer.status_code, f"{answer.status_code} {answer.headers} {answer.text}"
+
+
+class Mcp(Door):
+    """The official client over streamable HTTP; tools and resources by the verbs that they stand for."""
+
+    name = "mcp"
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def offers(self, verb: str) -> bool:
+        return verb in _TOOLS or verb in _RESOURCES
+
+    async def carry_out(self, tenant: Tenant, call: Call, space: str) -> tuple[Any, str]:
+        headers = {"Authorization": f"Bearer {tenant.token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(f"{self._address}/mcp/{space}", http_client=http)) as client,
+        ):
+            if call.verb in _RESOURCES:
+                try:
+                    found = await client.read_resource(_RESOURCES[call.verb](*call.args))
+                except MCPError as error:
+                    return None, f"{error} {error.error}"
+                return found, repr(found)
+            told = await client.call_tool(*_TOOLS[call.verb](*call.args, **call.kwargs))
+        value = None if told.is_error else told.structured_content or {}
+        return _Data(value) if value is not None else None, repr(told)
+
+
+class _Data(dict[str, Any]):
+    """What a tool told as data, with the ids of memories as the library has them."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(map(int, self.get("ids", ())))
+
+
+_TOOLS: Final[dict[str, Callable[..., tuple[str, dict[str, Any]]]]] = {
+    "save": lambda text, tags=(), **_: ("save_memory", {"text": text, "tags": list(tags)}),
+    "search": lambda query, **_: ("search_memory", {"query": query}),
+    "update": lambda each, text: ("update_memory", {"memory_id": str(each), "text": text}),
+    "forget": lambda each: ("forget_memory", {"memory_ids": [str(each)], "confirm": True}),
+    "create_long_term_memory": lambda _, arguments: ("create_long_term_memory", arguments),
+    "update_long_term_memory": lambda _, arguments: ("update_long_term_memory", arguments),
+    "consolidate": lambda: ("consolidate_memory", {}),
+    "consult": lambda question: ("consult_deep_thinker", {"question": question}),
+}
+_RESOURCES: Final[dict[str, Callable[..., str]]] = {
+    "get": lambda each: f"perdure://memories/{each}",
+    "identity": lambda: "perdure://identity",
+}
 
 
 class CommandLine(Door):

@@ -30,6 +30,7 @@ from tests.integration.leaks import (
     CommandLine,
     Door,
     Library,
+    Mcp,
     Proxy,
     Rest,
     Tenant,
@@ -42,9 +43,9 @@ from tests.integration.leaks import (
 if TYPE_CHECKING:
     from perdure.store.embedded import ServerUrls
 
-SMALL, LARGE = 40, 1500
+SMALL, LARGE = 30, 1500
 """Rounds; in each of them every tenant does something, all at once."""
-LOGGERS = ("perdure", "uvicorn.error", "uvicorn.asgi", "mcp", "fastapi", "psycopg")
+LOGGERS = ("perdure", "uvicorn.error", "uvicorn.asgi", "mcp.server", "mcp.shared", "fastapi", "psycopg")
 """Of a server. That of uvicorn's requests is off, except that pytest listens to loggers that are off."""
 TABLES = """
     SELECT c.relname, a.attnum IS NOT NULL FROM pg_class c
@@ -81,7 +82,7 @@ class Run:
         }
         server = served(database, proxy_url=self._chat.url, relevance_gate=False, serve_rate="none", **models)
         self._address = await stack.enter_async_context(server)
-        self.doors = [Library(bound), Rest(self._address), Proxy(self._address), CommandLine()]
+        self.doors = [Library(bound), Rest(self._address), Proxy(self._address), Mcp(self._address), CommandLine()]
 
     async def round(self) -> None:
         await asyncio.gather(*(self._act(tenant) for tenant in self.tenants))
@@ -142,6 +143,7 @@ class Run:
     async def look_at_the_end(self) -> None:
         await self._look_at_metrics()
         await self._look_at_database()
+        await self._look_at_audit()
         for tenant in self.tenants:
             for door in self.doors:
                 if door.offers("stats"):
@@ -166,6 +168,17 @@ class Run:
             for path in ("/metrics", "/v1/workers", "/livez", "/readyz", "/openapi.json"):
                 answer = await client.get(path)
                 assert not self._canaries(answer.text), self._why(path)
+
+    async def _look_at_audit(self) -> None:
+        """Whoever came through a network came by the key of the tenant; every door was used for a change."""
+        query = "SELECT s.name, a.door, a.actor FROM audit_log a JOIN spaces s ON s.id = a.space_id"
+        async with await psycopg.AsyncConnection.connect(self._database.owner) as connection:
+            rows = await (await connection.execute(query)).fetchall()
+        own = {tenant.space for tenant in self.tenants}
+        remote = [(space, actor) for space, door, actor in rows if door in {"rest", "mcp", "proxy"} and space in own]
+        assert remote
+        assert [each for each in remote if each[0] != each[1]] == [], self._why("the audit log names another key")
+        assert {door for _, door, _ in rows} <= {door.name for door in self.doors}, self._why("an unknown door")
 
     async def _look_at_database(self) -> None:
         """Rows of a space hold the words of its tenant alone; those of the audit log, and of no space, hold none."""
