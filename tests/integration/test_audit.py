@@ -122,7 +122,8 @@ async def test_the_log_outlives_what_is_forgotten(kept: Memory) -> None:
     space = a_space(kept)
     stored = await space.save(f"The ferry to {WORD} is late")
     await space.forget(*stored.ids)
-    assert (await kinds(kept, space))[0] == "save"
+    assert await kinds(kept, space) == ["save", "forget"]
+    assert {entry.ids for entry in await kept.audit(space.name)} == {tuple(map(str, stored.ids))}
 
 
 async def test_entries_go_after_their_time(kept: Memory, noon: SkippingClock) -> None:

@@ -22,6 +22,7 @@ from perdure.resources import Resources
 from perdure.rules.audience import may_see
 from perdure.rules.quoting import quotes as quoted
 from perdure.rules.verdicts import DUPLICATE
+from perdure.store.audit import note
 from perdure.store.bygone import bygone, keep_traces, pruned_with
 from perdure.store.database import SpaceTransaction
 from perdure.store.erasing import erase
@@ -86,6 +87,7 @@ async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[i
         await bring_back(tx, space, list(rows))
         baseless = await take_out_of(tx, cards, [*rows, *purged])
         await erase(tx, gone, [stored_postings(row) for row in gone], purged)
+        await note(tx, "forget", sorted({*rows, *purged}))
         for text in texts:
             told_to = {row.memory.audience for row in gone} | {each.audience for each in former.values()}
             await _erase_quotes(tx, text, {audience, *told_to})
