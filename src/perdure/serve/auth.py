@@ -162,11 +162,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-async def require_keys(memory: Memory, host: str) -> None:
-    """Refuses an address that others can reach as long as there is no key. Raises ConfigurationError."""
+async def lacks_keys(memory: Memory, host: str) -> ConfigurationError | None:
+    """Why the server may not listen there: others can reach this address, and there has never been a key."""
     if is_loopback(host) or await memory.resources.database.across(any_keys):
-        return
-    raise ConfigurationError(
+        return None
+    return ConfigurationError(
         f"Others can reach {host}, and there is no key that would keep anybody out.",
         hint="Make one with `perdure keys create NAME`, then start the server again; or leave out --host.",
     )

@@ -11,7 +11,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from perdure.errors import ConfigurationError
-from perdure.serve.auth import require_keys
+from perdure.serve.auth import lacks_keys
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8377
@@ -42,13 +42,21 @@ async def run(
     server = uvicorn.Server(config)
     with listening:
         async with app.router.lifespan_context(app):
-            await require_keys(app.state.memory, host)
-            # The socket listens already: whoever asks from here on is answered as soon as the loop turns.
-            ready(_address(host, listening.getsockname()[1]))
-            if stop is None:
-                await server.serve(sockets=[listening])
-            else:
-                await _serve_until(server, listening, stop)
+            refused = await lacks_keys(app.state.memory, host)
+            if refused is None:
+                # The socket listens already: whoever asks from here on is answered as soon as the loop turns.
+                ready(_address(host, listening.getsockname()[1]))
+                await _serve(server, listening, stop)
+    if refused is not None:
+        # Not above: what is raised while the doors are open comes out of them as a group of errors.
+        raise refused
+
+
+async def _serve(server: uvicorn.Server, listening: socket.socket, stop: asyncio.Event | None) -> None:
+    if stop is None:
+        await server.serve(sockets=[listening])
+    else:
+        await _serve_until(server, listening, stop)
 
 
 async def _serve_until(server: uvicorn.Server, listening: socket.socket, stop: asyncio.Event) -> None:
