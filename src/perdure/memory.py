@@ -19,6 +19,7 @@ from perdure.fact_types import FactNotice, Notifier, PrivacyLookup
 from perdure.llm import Models
 from perdure.ltm import open_notifier
 from perdure.memory_admin import MemoryAdmin, require_spaces
+from perdure.memory_transfer import MemoryTransfer
 from perdure.resources import Resources
 from perdure.settings import Settings, load_settings
 from perdure.space import Space
@@ -33,7 +34,7 @@ from perdure.store.workers import WorkerStatus, list_workers
 from perdure.worker import Worker
 
 
-class Memory(MemoryAdmin):
+class Memory(MemoryAdmin, MemoryTransfer):
     """Everything opened: server, database, embedder, worker.
 
     Use it as `async with Memory.open() as memory:`, or `memory = await Memory.open()` with `await memory.close()`.

@@ -21,6 +21,10 @@ WRITE_CHECKPOINT: Final = """
     DO UPDATE SET checkpoint = excluded.checkpoint, updated_at = excluded.updated_at
 """
 
+FORGET_CHECKPOINT: Final = """
+    DELETE FROM source_checkpoints WHERE space_id = %(space_id)s AND source = %(source)s
+"""
+
 
 async def read_checkpoint(tx: SpaceTransaction, source: str, audience: str | None) -> Mapping[str, Any] | None:
     """What `write_checkpoint` kept last; None for a source that was never read for this audience."""
@@ -34,3 +38,8 @@ async def write_checkpoint(
     """Keeps how far a source was read for an audience; called in the transaction that enqueues what was read."""
     params = {"source": source, "audience": audience or "", "checkpoint": Jsonb(checkpoint)}
     await tx.execute(WRITE_CHECKPOINT, params)
+
+
+async def forget_checkpoint(tx: SpaceTransaction, source: str) -> None:
+    """Lets a source begin anew, for every audience."""
+    await tx.execute(FORGET_CHECKPOINT, {"source": source})

@@ -38,7 +38,7 @@ Statement = LiteralString | sql.SQL | sql.Composed
 Connection = psycopg.AsyncConnection[DictRow]
 
 BEGIN_IN_SPACE: Final = """
-    BEGIN;
+    BEGIN {mode};
     SET LOCAL perdure.space_id = {space_id};
     SET LOCAL statement_timeout = {timeout_ms};
     SET LOCAL idle_in_transaction_session_timeout = {idle_ms};
@@ -51,6 +51,7 @@ BY_INDEX_ONLY: Final = """
     SET LOCAL enable_seqscan = off;
     SET LOCAL jit = off;
 """
+SNAPSHOT: Final = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 BEGIN_GLOBAL: Final = """
     BEGIN;
     SET LOCAL statement_timeout = {timeout_ms};
@@ -150,6 +151,16 @@ class Transaction:
         cursor = await self._connection.execute(_composable(statement), self._with(params), prepare=prepare)
         return await cursor.fetchone()
 
+    async def stream(
+        self, statement: Statement, params: Mapping[str, object] | None = None, *, size: int
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Rows as they come, so many at a time, however many there are."""
+        async with self._connection.cursor(name="perdure_stream") as cursor:
+            cursor.itersize = size
+            await cursor.execute(_composable(statement), self._with(params))
+            async for row in cursor:
+                yield row
+
     async def execute(self, statement: Statement, params: Mapping[str, object] | None = None) -> int:
         """Runs a statement and returns the number of rows it touched."""
         cursor = await self._connection.execute(_composable(statement), self._with(params))
@@ -237,6 +248,7 @@ class Database:
         *,
         writer: bool = False,
         ranks: bool = False,
+        snapshot: bool = False,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> T:
         """Runs `work` in one transaction of one space and commits; retries as a whole on deadlock or lost connection.
@@ -246,9 +258,10 @@ class Database:
 
         `writer` is for work that locks the space (`spaces.lock_space`): writers of a space wait here for their turn,
         and not with a connection each, which would leave none for recall and capture. `ranks` is for work that ranks
-        memories and writes nothing: it is spared a few journeys to the server.
+        memories and writes nothing: it is spared a few journeys to the server. `snapshot` is for work that reads for
+        long and writes nothing: all its statements see the space as it was at the first.
         """
-        opening = _opening(space_id, _in_steps(timeout_s), ranks=ranks)
+        opening = _opening(space_id, _in_steps(timeout_s), ranks=ranks, snapshot=snapshot)
 
         async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
             if row["bound"] != str(space_id):
@@ -398,13 +411,13 @@ def _pool(url: str, size: int, *, prepare: bool) -> AsyncConnectionPool[Connecti
 
 
 @lru_cache(maxsize=4096)
-def _opening(space_id: int | None, timeout_s: float, *, ranks: bool = False) -> sql.SQL:
+def _opening(space_id: int | None, timeout_s: float, *, ranks: bool = False, snapshot: bool = False) -> sql.SQL:
     """What begins a transaction, in one space or in none: put together once, and sent before every other statement."""
     limits = {"timeout_ms": _ms(timeout_s), "idle_ms": _ms(HANGING_S)}
     if space_id is None:
         return kept(sql.SQL(BEGIN_GLOBAL).format(**limits))
-    planner = sql.SQL(BY_INDEX_ONLY if ranks else "")
-    return kept(sql.SQL(BEGIN_IN_SPACE).format(space_id=sql.Literal(str(space_id)), planner=planner, **limits))
+    parts = {"planner": sql.SQL(BY_INDEX_ONLY if ranks else ""), "mode": sql.SQL(SNAPSHOT if snapshot else "")}
+    return kept(sql.SQL(BEGIN_IN_SPACE).format(space_id=sql.Literal(str(space_id)), **parts, **limits))
 
 
 def _composable(statement: Statement) -> sql.SQL | sql.Composed:
