@@ -13,6 +13,7 @@ import click
 
 from perdure import door
 from perdure.cli.call import Call, audience_option, common
+from perdure.cli.exporting import import_export
 from perdure.cli.failing import FAILED, REFUSED, Interrupted, error_data
 from perdure.cli.items import import_source
 from perdure.cli.printing import Screen, one_line
@@ -115,6 +116,8 @@ def import_file(
 ) -> int:
     """Import the conversations in PATH: JSON Lines, ChatGPT, Telegram, WhatsApp, LoCoMo, LongMemEval.
 
+    A file of `perdure export` becomes the space again that it was, or the one that --space names.
+
     Mails (.eml, mbox) and events (.ics) are queued to be judged. Messages that name a space go there, unless --space is
     given; all others go to --space. Interrupt it whenever you like: the same command goes on where it stopped. Running
     it again stores nothing twice.
@@ -123,6 +126,10 @@ def import_file(
 
     if day_first and month_first:
         raise click.UsageError("--day-first and --month-first exclude each other.")
+    from perdure.transfer import is_export  # noqa: PLC0415 - the driver
+
+    if format_name is None and is_export(path):
+        return import_export(call, path)
     format_name = format_name or connect.detect_format(path)
     if format_name in connect.ITEM_FORMATS:
         if format_name == "ics":

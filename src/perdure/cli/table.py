@@ -38,6 +38,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "facts": Entry("perdure.cli.facts:facts", "Keep, show and change facts about the user, servers and people."),
         "drain": Entry("perdure.cli.drain:drain", "Turn captured exchanges into memories now."),
         "restore": Entry("perdure.cli.restore:restore", "Bring a replaced memory back."),
+        "export": Entry("perdure.cli.exporting:export", "Write all that a space holds to a file."),
         "forget": Entry("perdure.cli.forget:forget", "Erase memories for good."),
         "stats": Entry("perdure.cli.stats:stats", "Count what spaces hold and what waits."),
         "failed": Entry("perdure.cli.failed:failed", "Show, replay or drop what failed for good."),

@@ -93,7 +93,7 @@ async def import_space(
 
     async def begin(tx: Transaction) -> tuple[SpaceRow, dict[str, Table]]:
         if await find_space(tx, wanted) is not None:
-            hint = "Name another one with --as, or erase that space first."
+            hint = "Import it under another name (--space), or erase that space first."
             raise Conflict(f"There is a space {wanted!r} already.", hint=hint)
         tables = {table.name: table for table in await tables_of_spaces(tx) if table.name not in LEFT_OUT}
         return await create_space(tx, f"{STAGED}{file.digest[:32]}"), tables
