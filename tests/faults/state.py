@@ -22,6 +22,7 @@ State = dict[str, list[str]]
 """By table, its rows as sorted lines."""
 
 QUEUES = ("pending_triage", "pending_distillation", "pending_followups")
+AUDIT = "audit_log"
 TIMES = {"prior_band", "valid_from", "valid_to", "boosted_on", "latency_ms", "day", "prompt_tokens"}
 """Besides times and what falls with them, what a prompt cost: what it quotes of other memories depends on what was
 stored by then."""
@@ -101,9 +102,9 @@ def read_state(admin_url: str, space: str) -> State:
             for name in names
         }
     words = _words_of(rows["memories"])
-    return {
-        name: sorted(_line(name, row, words) for row in rows[name]) for name in rows if rows[name] or name in QUEUES
-    }
+    lines = {name: [_line(name, row, words) for row in rows[name]] for name in rows if rows[name] or name in QUEUES}
+    # What a batch does stands in one entry; where a kill parts it, in two.
+    return {name: sorted(set(found) if name == AUDIT else found) for name, found in lines.items()}
 
 
 def differences(expected: State, found: State, *, besides: Collection[str] = ()) -> list[str]:
@@ -132,6 +133,8 @@ def _words_of(memories: list[dict[str, Any]]) -> dict[int, str]:
 
 
 def _line(table: str, row: Mapping[str, Any], words: Mapping[int, str]) -> str:
+    if table == AUDIT:
+        return " ".join((row["actor"], row["door"], row["kind"]))
     shown = _plain(row, words)
     if table == "memories":
         shown = {"memory": words[row["id"]], **shown}
