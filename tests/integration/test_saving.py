@@ -168,6 +168,8 @@ async def test_forgetting_one_chunk_erases_the_whole_text_and_every_trace_of_it(
     assert after.pop("operations") == before.pop("operations") + 1
     # So do digests of it, by which an older telling of it is known.
     assert after.pop("forgotten_texts") > before.pop("forgotten_texts")
+    # And that somebody saved, changed and forgot something, and its ids.
+    assert after.pop("audit_log") == before.pop("audit_log") + 3
     assert after == before
     with pytest.raises(NotFound):
         await space.get(gone.ids[0])
