@@ -37,6 +37,7 @@ MAX_TAG_BYTES: Final = 100
 MAX_METADATA_BYTES: Final = 16 * 1024
 MAX_METADATA_KEY_BYTES: Final = 200
 MAX_METADATA_DEPTH: Final = 16
+MAX_JSON_DEPTH: Final = 64
 _WELL_WRITTEN: Final = regex.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 MAX_ID: Final = 2**63 - 1
 MAX_ID_DIGITS: Final = len(str(MAX_ID))
@@ -150,6 +151,23 @@ def require_metadata(value: object) -> dict[str, object]:
     if len(encoded.encode("utf-8", "surrogatepass")) > MAX_METADATA_BYTES:
         raise InvalidInput("metadata", value, f"it has to be at most {MAX_METADATA_BYTES:,} bytes of JSON")
     return {clean(key): _clean_json(item) for key, item in value.items()}
+
+
+def require_json(value: object, field: str, max_bytes: int) -> dict[str, Any]:
+    """A JSON object of at most `max_bytes`, up to 64 levels deep, as it is: only what no database keeps is dropped.
+
+    That is NUL, and half a surrogate pair. Metadata of memories goes through `require_metadata`.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidInput(field, value, "it has to be an object with names as text")
+    try:
+        kept: dict[str, Any] = _as_kept(value, field)
+        encoded = json.dumps(kept, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        raise InvalidInput(field, value, "it has to be JSON without NaN or Infinity") from None
+    if len(encoded.encode()) > max_bytes:
+        raise InvalidInput(field, value, f"it has to be at most {max_bytes:,} bytes of JSON")
+    return kept
 
 
 def require_own_type(value: object) -> MemoryType:
@@ -320,6 +338,22 @@ def _require_shallow(metadata: Mapping[object, object]) -> None:
                     limit = f"a name in it has to have between 1 and {MAX_METADATA_KEY_BYTES} bytes of UTF-8"
                     raise InvalidInput("metadata", key, limit)
         left += [(inner, depth + 1) for inner in (item.values() if isinstance(item, Mapping) else item)]
+
+
+def _as_kept(value: Any, field: str, depth: int = 1) -> Any:
+    if isinstance(value, str):
+        whole = value.replace("\0", "")
+        return whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
+    if isinstance(value, Mapping | list | tuple) and depth > MAX_JSON_DEPTH:
+        raise InvalidInput(field, value, f"it may be at most {MAX_JSON_DEPTH} levels deep")
+    if isinstance(value, Mapping):
+        for name in value:
+            if not isinstance(name, str):
+                raise InvalidInput(field, name, "its names have to be text")
+        return {_as_kept(name, field): _as_kept(item, field, depth + 1) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_kept(item, field, depth + 1) for item in value]
+    return value
 
 
 def _clean_json(value: object) -> object:

@@ -1,43 +1,33 @@
-"""Operating a space: its queue, what it counts, and what was given up; and what every handle on a space needs."""
+"""Operating a space: its queue, what it counts, and what was given up."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping
 
 from perdure import door, ingest
 from perdure.errors import NotFound
 from perdure.ingest import DrainReport
-from perdure.resources import Resources
+from perdure.space_handle import SpaceHandle
 from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.documents import count_documents
 from perdure.store.failed import count_failed, drop_failed, list_failed, read_context, requeue_failed
 from perdure.store.queue import backlog
-from perdure.store.spaces import SpaceRow, read_state
+from perdure.store.spaces import read_state
 from perdure.store.usage import UsageRow, read_usage, used_today
 from perdure.types import FailedOperation, Id, SpaceStats
 
-if TYPE_CHECKING:
-    from perdure.memory import Memory
-
-T = TypeVar("T")
 MAX_DRAIN_S = 86_400
 DRAIN_POLL_S = 0.2
 MAX_DAYS = 366
 MAX_FAILED_LISTED = 10_000
 
 
-class SpaceQueue:
+class SpaceQueue(SpaceHandle):
     """A handle on one space, bound to an audience, with the verbs that keep its queue going."""
-
-    def __init__(self, memory: Memory, name: str, audience: str | None = None) -> None:
-        self._memory = memory
-        self.name = door.require_key(name, "space")
-        self.audience = door.optional_key(audience, "audience")
 
     async def drain(self, timeout_s: float = 60.0) -> DrainReport:
         """Works off this space's queue now and waits for what another worker holds; for scripts and tests.
@@ -175,16 +165,3 @@ class SpaceQueue:
             return tuple(found)
 
         return await self._in(space, write)
-
-    @property
-    def _resources(self) -> Resources:
-        return self._memory.resources
-
-    async def _require_space(self) -> SpaceRow:
-        space = await self._memory.find_space(self.name)
-        if space is None:
-            raise NotFound(f"There is no space {self.name!r}.", hint="A space is made by the first save or capture.")
-        return space
-
-    async def _in(self, space: SpaceRow, work: Callable[[SpaceTransaction], Awaitable[T]]) -> T:
-        return await self._resources.database.in_space(space.id, work)
