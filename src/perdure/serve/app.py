@@ -67,6 +67,6 @@ def create_app(open_memory: Callable[[], Memory]) -> FastAPI:
         app.router.routes.append(AsgiRoute(path, mcp, include_in_schema=False))
     openapi.install(app)
     # From the inside out: nobody's body is read before it is known who they are.
-    for layer in (WholeNames, BodyLimit, Guard, CrossOrigin):
+    for layer in (problems.Unexpected, WholeNames, BodyLimit, Guard, CrossOrigin):
         app.add_middleware(layer)
     return app

@@ -9,6 +9,8 @@ from typing import Any, Final
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as AsgiScope
 
 from perdure.errors import InvalidInput, PerdureError, without_words
 from perdure.wire import Scope
@@ -100,18 +102,38 @@ def install(app: FastAPI) -> None:
         answer.headers.update(error.headers or {})
         return answer
 
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
-        _LOG.error("%s %s failed: %s", request.method, _route(request), without_words(error))
-        told = PerdureError("An error of the server.", hint="Its log says where.")
-        told.code = "internal"
-        return problem(told, 500)
-
     app.add_exception_handler(PerdureError, ours)
     app.add_exception_handler(HTTPException, of_http)
-    app.add_exception_handler(Exception, unexpected)
 
 
-def _route(request: Request) -> str:
-    """The pattern of the path: what stands in it may be a name."""
-    route = request.scope.get("route")
-    return str(getattr(route, "path", "?"))
+class Unexpected:
+    """Answers what nobody has foreseen. Its words are told nowhere: they may quote a memory."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        began = False
+
+        async def sending(message: Message) -> None:
+            nonlocal began
+            began = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except Exception as error:
+            if scope["type"] != "http":
+                raise
+            # The pattern of the path: what stands in it may be a name.
+            route = getattr(scope.get("route"), "path", "?")
+            _LOG.error("%s %s failed: %s", scope["method"], route, without_words(error))
+            if began:
+                raise BrokenAnswer from None
+            told = PerdureError("An error of the server.", hint="Its log says where.")
+            told.code = "internal"
+            await problem(told, 500)(scope, receive, send)
+
+
+class BrokenAnswer(Exception):
+    """An answer that had begun can't be finished; the connection is cut, so that nobody takes it for whole."""

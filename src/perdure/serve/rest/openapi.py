@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from fastapi import FastAPI
+from fastapi.responses import JSONResponse, Response
 from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
@@ -81,7 +82,7 @@ def described(route: Route) -> dict[str, Any]:
         "description": _told(signature.told, route),
         "tags": [route.tag],
         "status_code": 204 if signature.returns is type(None) else 200,
-        "response_class": _Nothing if signature.returns is type(None) else _Documented,
+        "response_class": Response if signature.returns is type(None) else JSONResponse,
         "responses": {**_answers(route), **problems()},
         "openapi_extra": extra,
     }
@@ -99,18 +100,6 @@ def install(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
-
-
-class _Documented:
-    """Tells FastAPI the media type; the answers themselves are written by hand."""
-
-    media_type = "application/json"
-
-
-class _Nothing:
-    """The same for an answer without a body."""
-
-    media_type = None
 
 
 _IDEMPOTENCY: Final = {
