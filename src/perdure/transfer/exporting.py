@@ -10,6 +10,7 @@ from typing import Any, Final
 import perdure
 from perdure.errors import InvalidInput
 from perdure.resources import Resources
+from perdure.store.audit import note
 from perdure.store.catalogue import Table, tables_of_spaces
 from perdure.store.database import SpaceTransaction
 from perdure.store.spaces import SpaceRow
@@ -61,6 +62,8 @@ async def export_space(
 
     try:
         exported = await resources.database.in_space(space.id, work, snapshot=True, timeout_s=LONGEST_S)
+        # Reading leaves no entries, except where all is carried off; the file isn't there before it stands in the log.
+        await resources.database.in_space(space.id, lambda tx: note(tx, "export_space", touched=exported.rows))
         part.replace(path)
     except OSError as error:
         raise InvalidInput("file", str(path), f"it can't be written ({error.strerror or error})") from None
