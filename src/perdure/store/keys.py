@@ -63,6 +63,17 @@ REVOKE_KEY: Final = """
         revoked_at
 """
 
+# A name that is free again may be somebody else's next, whom a key of the former must not reach.
+REVOKE_KEYS_OF_SPACE: Final = """
+    UPDATE api_keys
+    SET revoked_at = CASE WHEN cardinality(array_remove(spaces, %(space)s)) = 0
+            THEN coalesce(revoked_at, %(now)s) ELSE revoked_at END,
+        spaces = CASE WHEN cardinality(array_remove(spaces, %(space)s)) = 0
+            THEN ARRAY[''] ELSE array_remove(spaces, %(space)s) END
+    WHERE %(space)s = ANY (spaces)
+    RETURNING id
+"""
+
 MARK_USED: Final = """
     UPDATE api_keys SET last_used_at = %(now)s
     WHERE id = %(id)s AND (last_used_at IS NULL OR last_used_at < %(used_before)s)
@@ -163,6 +174,18 @@ async def revoke_key(tx: Transaction, wanted: str) -> ApiKey:
     key = _found(await tx.fetch_one(REVOKE_KEY, {"wanted": wanted}), wanted)
     await note_admin(tx, "revoke_key", [key.id])
     return key
+
+
+async def let_go_of_space(tx: Transaction, space: str) -> list[int]:
+    """Takes an erased space from the keys that reach it; one that reaches no other is revoked. Returns their ids.
+
+    The name is gone from all of them, revoked ones included.
+    """
+    rows = await tx.fetch_all(REVOKE_KEYS_OF_SPACE, {"space": space})
+    ids = sorted(int(row["id"]) for row in rows)
+    if ids:
+        await note_admin(tx, "limit_keys", ids)
+    return ids
 
 
 async def admit(tx: Transaction, token: str) -> Admission | None:
