@@ -115,6 +115,7 @@ async def test_pages_of_facts_follow_each_other(http: httpx.AsyncClient, space: 
         ("POST", "/recall", {"json": {"message": "x", "history": "no"}}, "history"),
         ("POST", "/capture", {"json": {"user": "x", "recall": {"id": 1}}}, "recall"),
         ("POST", "/context", {"json": {"message": "x", "state": {"speaker": 5}}}, "state.speaker"),
+        ("POST", "/facts/create", {"json": {"state": {}, "arguments": {}, "winners": ["x"]}}, "winners"),
         ("POST", "/feedback", {"json": {"ids": "5"}}, None),
         ("POST", "/documents", {"json": {"name": "x.txt"}}, "text"),
         ("POST", "/documents", {"json": {"name": "x.txt", "base64": "!"}}, "base64"),

@@ -5,8 +5,9 @@ Ids are texts, times ISO 8601 in UTC, names those of the library. What a value o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -26,6 +27,9 @@ def to_wire(type_: Any, value: object) -> Any:
 
 def from_wire(type_: Any, data: object, field: str = "body") -> Any:
     """A value from its JSON form. Raises InvalidInput, which names the field that doesn't fit."""
+    if get_origin(type_) is Iterable:
+        # Of an Iterable the items would be looked at one by one, when it is too late to refuse them.
+        type_ = tuple[get_args(type_)[0], ...]
     try:
         return adapter(type_).validate_python(data)
     except ValidationError as error:
