@@ -25,6 +25,8 @@ from mcp.shared.exceptions import MCPError
 
 from perdure import AsyncClient, Memory, Message, PerdureError
 from perdure.fact_types import Participant, Persona, TurnState
+from perdure.space_items import SpaceItems
+from perdure.space_sessions import SpaceSessions
 
 SHARED: Final = (
     *("garden", "letter", "winter", "bread", "lamp", "music", "harbour"),
@@ -113,11 +115,22 @@ class Library(Door):
 
     async def carry_out(self, tenant: Tenant, call: Call, space: str) -> tuple[Any, str]:
         memory = self._bound[tenant.number]
-        if call.verb == "audit":
-            value: Any = await memory.audit(space)
-        else:
-            value = await getattr(memory.space(space), call.verb)(*call.args, **call.kwargs)
+        value = await _verb_of(memory, space, call.verb)(*call.args, **call.kwargs)
         return value, repr(value)
+
+
+def _verb_of(memory: Memory, space: str, verb: str) -> Callable[..., Any]:
+    match verb:
+        case "audit":
+            return lambda: memory.audit(space)
+        case "put_item" | "get_item" | "search_items":
+            return getattr(SpaceItems.of(memory.space(space)), verb.partition("_")[0])
+        case "session_add" | "session_items":
+            return getattr(SpaceSessions.of(memory.space(space)), verb.partition("_")[2])
+    return getattr(memory.space(space), verb)
+
+
+LIBRARY_ONLY: Final = frozenset({"audit", "put_item", "get_item", "search_items", "session_add", "session_items"})
 
 
 class Rest(Door):
@@ -129,7 +142,7 @@ class Rest(Door):
         self._address = address
 
     def offers(self, verb: str) -> bool:
-        return verb not in {"chat", "audit"}
+        return verb != "chat" and verb not in LIBRARY_ONLY
 
     async def carry_out(self, tenant: Tenant, call: Call, space: str) -> tuple[Any, str]:
         heard: list[str] = []
@@ -292,6 +305,9 @@ def writing(tenant: Tenant, random: Random) -> Call:
         Call("set_task", (text,)),
         Call("set_person", (mine,), {"name": mine, "aliases": [f"alias-{mine}"]}),
         Call("persona", (mine,)),
+        Call("put_item", (("notes",), "shared"), {"value": {"text": text}, "words": [text]}),
+        Call("put_item", (("notes", mine), mine), {"value": {"text": text}, "words": [text]}),
+        Call("session_add", ("session", [{"role": "user", "content": text}])),
         Call("drain"),
         Call("upkeep"),
         Call("consolidate"),
@@ -331,6 +347,9 @@ def reading(random: Random) -> Call:
             Call("chat", (asked,)),
             Call("search_documents", (asked,)),
             Call("consult", (asked,)),
+            Call("get_item", (("notes",), "shared")),
+            Call("search_items", ((),), {"query": asked}),
+            Call("session_items", ("session",)),
             *(
                 Call(verb)
                 for verb in (
