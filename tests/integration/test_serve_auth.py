@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from perdure import ConfigurationError, Memory
+from tests.doubles.chat_server import ChatServer, Say
 from tests.doubles.clock import SkippingClock
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
@@ -278,6 +279,28 @@ async def test_without_named_origins_no_page_may_ask(fresh_database: ServerUrls)
         for origin in ("https://app.example", "null", "*"):
             answer = await client.options("/v1/spaces", headers={"Origin": origin})
             assert "access-control-allow-origin" not in answer.headers
+
+
+async def test_a_key_never_goes_on_to_the_model(fresh_database: ServerUrls, chat: ChatServer) -> None:
+    chat.answer("", Say("Hello"))
+    async with open_memory(fresh_database, HashedEmbedder()) as memory:
+        _, token = await memory.create_key("chatter", spaces=["ada"])
+    ours, theirs = f"Bearer {token}", "Bearer of-the-model"
+    sent: list[str | None] = []
+    async with served(fresh_database, proxy_url=chat.url) as address, httpx.AsyncClient(base_url=address) as client:
+        for headers in (
+            {"Authorization": ours},
+            {"X-API-Key": token},
+            {"X-API-Key": token, "Authorization": theirs},
+            {"X-API-Key": token, "Authorization": ours},
+        ):
+            body = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+            answer = await client.post("/v1/chat/completions", headers=headers, json=body)
+            assert answer.status_code == 200
+            received = chat.requests[-1].headers
+            assert token not in str(received)
+            sent.append(received.get("authorization"))
+    assert sent == [None, None, theirs, None]
 
 
 async def test_no_answer_of_the_guard_tells_a_key(keyed: Served, caplog: pytest.LogCaptureFixture) -> None:

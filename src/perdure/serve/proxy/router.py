@@ -16,6 +16,7 @@ from perdure.serve.proxy.chat import Chat, failure
 from perdure.serve.proxy.upstream import Upstream, UpstreamFailed, passed_back
 from perdure.serve.rest.arguments import read_object
 from perdure.space import Space
+from perdure.store.keys import read_token
 from perdure.wire import Scope
 
 _STATUS: Final = {"invalid_input": 400, "forbidden": 403, "not_found": 404, "configuration": 404}
@@ -93,9 +94,10 @@ def _space(request: Request, caller: Caller, asked: Asked, body: Mapping[str, An
 
 def _own_key(request: Request, caller: Caller) -> str | None:
     """The client's `Authorization` where it is for the model's server, and no key of ours."""
-    if caller.key_id is not None and "x-api-key" not in request.headers:
+    given = request.headers.get("authorization")
+    if given is None or (caller.key_id is not None and "x-api-key" not in request.headers):
         return None
-    return request.headers.get("authorization")
+    return None if read_token(given.partition(" ")[2].strip()) else given
 
 
 def _refused(error: PerdureError) -> JSONResponse:

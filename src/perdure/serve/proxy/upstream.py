@@ -90,8 +90,12 @@ class Upstream:
 
 
 def passed_back(answer: httpx.Response) -> dict[str, str]:
-    """Headers of an answer that concern the client."""
-    return {name: value for name, value in answer.headers.items() if name.lower() not in _OF_ONE_HOP}
+    """Headers of an answer that concern the client. Which pages may read it, the model's server has no say in."""
+    return {name: value for name, value in answer.headers.items() if _comes_back(name.lower())}
+
+
+def _comes_back(name: str) -> bool:
+    return not (name in _OF_ONE_HOP or name.startswith("access-control-"))
 
 
 def _goes_on(name: str) -> bool:
