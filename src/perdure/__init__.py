@@ -82,13 +82,14 @@ if TYPE_CHECKING:
     from perdure.client import AsyncClient, Client
     from perdure.cognition import CognitionReport, Consultation, Identity
     from perdure.context import Context, Layout
-    from perdure.ingest import BatchReport, DrainReport, Receipt, ToolResult
+    from perdure.ingest import BatchReport, DrainReport, Preview, Receipt, ToolResult
     from perdure.memory import Memory
     from perdure.settings import Settings
     from perdure.space import Space
     from perdure.store.audit import AuditEntry
     from perdure.store.keys import ApiKey
     from perdure.store.savings import Savings
+    from perdure.store.vacuum import Remains
     from perdure.store.workers import WorkerStatus
     from perdure.upkeep import UpkeepReport
 
@@ -109,7 +110,9 @@ _LAZY = {
     "Identity": "perdure.cognition",
     "Layout": "perdure.context",
     "Memory": "perdure.memory",
+    "Preview": "perdure.ingest",
     "Receipt": "perdure.ingest",
+    "Remains": "perdure.store.vacuum",
     "Savings": "perdure.store.savings",
     "Settings": "perdure.settings",
     "Space": "perdure.space",
@@ -171,11 +174,13 @@ __all__ = [
     "PerdureError",
     "Person",
     "Persona",
+    "Preview",
     "Privacy",
     "PrivacyLookup",
     "PrivacyRestricted",
     "Recall",
     "Receipt",
+    "Remains",
     "Savings",
     "ScopeFull",
     "SearchResult",

@@ -245,6 +245,10 @@ class Memory(MemoryAdmin, MemoryTransfer):
             self._spaces[name] = found
         return self._spaces[name]
 
+    def let_go(self, space_id: int) -> None:
+        """Remembers a space no longer: it is gone, and what is written under its name begins anew."""
+        self._spaces = {name: space for name, space in self._spaces.items() if space.id != space_id}
+
     async def ensure_space(self, name: str) -> SpaceRow:
         """The space of this name, made if it is not there."""
         found = await self.find_space(name)
@@ -301,6 +305,7 @@ class Memory(MemoryAdmin, MemoryTransfer):
             prepare=settings.database_prepare,
             decays=settings.memory_decay_enabled,
         )
+        self._database.when_erased = self.let_go
         await self._database.open(settings.database_timeout_s)
         await self._database.check(check_serving_role)
         return self._database

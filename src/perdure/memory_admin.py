@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from perdure import door
+from perdure import door, ingest
 from perdure.acting import Scope
 from perdure.errors import InvalidInput, NotFound
+from perdure.ingest import Receipt
 from perdure.resources import Resources
 from perdure.store.audit import AuditEntry, read_admin_entries, read_entries
 from perdure.store.database import SpaceTransaction, Transaction
 from perdure.store.keys import ApiKey, create_key, list_keys, revoke_key, rotate_key
 from perdure.store.spaces import SpaceRow
+from perdure.store.vacuum import clean_up
 
 MAX_KEY_NAME_BYTES: Final = 100
 MAX_SPACES: Final = 1000
@@ -37,6 +40,29 @@ class MemoryAdmin(ABC):
     @abstractmethod
     def require_unbound(self) -> None:
         """Raises SpaceRefused for a memory that reaches some spaces only."""
+
+    @abstractmethod
+    def let_go(self, space_id: int) -> None:
+        """Remembers a space no longer."""
+
+    async def forget_space(self, name: str, *, progress: Callable[[int], None] | None = None) -> Receipt:
+        """Erases a space: all that is in it, for every audience, and its name. Irreversible.
+
+        From the first moment on nobody finds it, and who writes under its name begins a new one. Interrupted, call it
+        with any name: what is left of spaces that were begun with goes, too.
+
+        Args:
+            progress: gets how many rows are gone, after each batch.
+
+        Returns:
+            What went; nothing, where there is no such space.
+        """
+        wanted = door.require_key(name, "space")
+        space = await self.find_space(wanted)
+        erased = await ingest.forget_space(self.resources, space, progress)
+        if space is not None:
+            self.let_go(space.id)
+        return replace(erased.receipt(), remains=await clean_up(self.resources.database, erased.touched))
 
     async def create_key(
         self,

@@ -19,6 +19,7 @@ from perdure.ingest import Draft, ToolResult
 from perdure.space_context import MAX_HISTORY, MAX_RECALLED, SpaceContext
 from perdure.space_documents import SpaceDocuments
 from perdure.space_facts import SpaceFacts
+from perdure.space_forgetting import SpaceForgetting
 from perdure.space_intake import operation_key
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import EXCERPT_CHARS
@@ -43,7 +44,7 @@ MAX_FOUND = 100
 MAX_SEARCH_DEADLINE_S = 300
 
 
-class Space(SpaceContext, SpaceFacts, SpaceDocuments):
+class Space(SpaceContext, SpaceFacts, SpaceDocuments, SpaceForgetting):
     """A handle on one space, bound to an audience. Cheap to make; holds no connection.
 
     `audience` is who may see what is said here (a private or a group conversation); None is the whole space. Every

@@ -1,4 +1,4 @@
-"""What one caller can do with single memories of a space: look, list, change, pin, bring back and forget."""
+"""What one caller can do with single memories of a space: look, list, change, pin and bring back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Unpack
 from perdure import door, ingest
 from perdure.door import FilterArguments
 from perdure.errors import InvalidInput
-from perdure.ingest import Changes, Receipt
+from perdure.ingest import Changes
 from perdure.space_intake import SpaceIntake
 from perdure.store.bygone import pruned
 from perdure.store.database import SpaceTransaction
@@ -168,15 +168,3 @@ class SpaceMemories(SpaceIntake):
         wanted = door.require_id(memory_id)
         space = await self._require_space()
         return await ingest.restore_memory(self._resources, space, wanted, self.audience)
-
-    async def forget(self, *memory_ids: int) -> Receipt:
-        """Erases memories with their sibling chunks, words, vectors, evidence and history. Cannot be undone.
-
-        Raises:
-            NotFound: one of them is not there for this audience; then none is erased.
-        """
-        if not memory_ids:
-            raise InvalidInput("ids", memory_ids, "at least one memory has to be named")
-        wanted = [door.require_id(memory_id) for memory_id in memory_ids]
-        space = await self._require_space()
-        return await ingest.forget_memories(self._resources, space, wanted, self.audience)

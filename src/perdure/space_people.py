@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perdure import door, ltm
-from perdure.fact_types import FactId, Person, Persona, Privacy
+from perdure.fact_types import Person, Persona, Privacy
 from perdure.space_memories import SpaceMemories
 from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
@@ -107,18 +107,6 @@ class SpacePeople(SpaceMemories):
             await note(tx, "set_server", touched=1)
 
         await self._in(await self._memory.ensure_space(self.name), write)
-
-    async def forget_person(self, user_id: str) -> tuple[FactId, ...]:
-        """Erases all facts of a person, what is set about them, and that they taught others' facts. Irreversible.
-
-        Memories are not among it: those of an audience or a speaker are found by `list`, and erased by `forget`.
-
-        Returns:
-            The facts that were erased.
-        """
-        user = door.require_key(user_id, "user_id")
-        space = await self._memory.find_space(self.name)
-        return () if space is None else await ltm.forget_person(self._resources, space, user)
 
 
 def _names(aliases: object) -> list[str]:

@@ -79,7 +79,7 @@ async def test_nothing_is_left_of_a_person_and_others_keep_what_is_theirs(
 
     erased = await space.forget_person(ghost.user_id)
 
-    assert set(erased) == {own.id, for_all.id}
+    assert set(erased.facts) == {own.id, for_all.id}
     assert await held_by(space, canary) == []
     assert await held_by(space, "m-7") == []
     assert of_bob.id is not None
@@ -90,7 +90,7 @@ async def test_nothing_is_left_of_a_person_and_others_keep_what_is_theirs(
     assert [change.changed_by for change in await space.fact_history(changed.id)] == ["assistant"]
     again = await space.create_long_term_memory(turn, about(ghost.name, "{user} is back"))
     assert again.status is FactStatus.SAVED
-    assert await space.forget_person("nobody-at-all") == ()
+    assert (await space.forget_person("nobody-at-all")).facts == ()
 
 
 async def test_a_space_can_be_emptied_of_all_its_facts_and_people(memory: Memory, space: Space, canary: str) -> None:

@@ -6,6 +6,7 @@ import math
 from datetime import timedelta
 
 import numpy as np
+import psycopg
 import pytest
 
 from benchmarks.corpus import EPOCH
@@ -144,5 +145,7 @@ async def test_a_limit_out_of_range_is_refused_by_name(small: LoadedSpace, limit
 
 async def test_a_space_that_is_empty_answers_with_nothing(small: LoadedSpace) -> None:
     query = small.query(small.corpus.queries(1)[0], SEED)
+    with psycopg.connect(small.owner_url, autocommit=True) as owner:
+        owner.execute("INSERT INTO spaces (id, name, created_at) VALUES (999999, 'empty', now())")
     empty = LoadedSpace(small.database, 999_999, 0, small.family, small.corpus, [], small.owner_url)
     assert (await empty.rank(query)).rows == ()

@@ -76,14 +76,16 @@ def test_of_too_many_people_those_with_least_evidence_leave() -> None:
     assert "P0" not in {one.value for one in people}
 
 
-def test_what_is_forgotten_takes_the_lines_that_rested_on_nothing_else() -> None:
+def test_what_is_forgotten_takes_the_lines_that_rested_on_it_even_if_others_bear_them_out() -> None:
     profile = after(
         change("name", "Ada", 1),
+        change("occupation", "baker", 1),
         change("name", "Ada", 2),
         change("location", "Oslo", 2),
         change("recurring_topics", "tea", 2),
     )
-    assert card(without(profile, frozenset({2}))) == "name: Ada"
+    assert card(without(profile, frozenset({2}))) == "occupation: baker"
+    assert without(profile, frozenset({9})) == profile
     assert without(profile, frozenset({1, 2})) == Profile()
 
 

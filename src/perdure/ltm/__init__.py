@@ -6,7 +6,7 @@ from perdure.ltm.by_hand import FactEdit, Remembered, edit_fact, fact_changes, g
 from perdure.ltm.candidates import Candidates, FactTurn
 from perdure.ltm.content import require_content
 from perdure.ltm.create import create_long_term_memory
-from perdure.ltm.forgetting import forget_all, forget_facts, forget_person
+from perdure.ltm.forgetting import facts_of_person, forget_all, forget_facts, forget_person
 from perdure.ltm.notices import open_notifier
 from perdure.ltm.query import EmbedQuery, query_of
 from perdure.ltm.rendered import render_facts
@@ -35,6 +35,7 @@ __all__ = [
     "create_long_term_memory",
     "edit_fact",
     "fact_changes",
+    "facts_of_person",
     "forget_all",
     "forget_facts",
     "forget_person",

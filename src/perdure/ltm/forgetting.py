@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from perdure.fact_types import Fact, FactId, FactKind, FactScope
@@ -15,9 +15,10 @@ from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.fact_archive import read_archived
 from perdure.store.fact_erasing import erase_facts, erase_person, erase_scopes, erase_settings, facts_of
-from perdure.store.fact_scopes import lock_scope, lock_scopes_of, touch
+from perdure.store.fact_scopes import lock_scope, lock_scopes_of, scopes_of, touch
 from perdure.store.facts import read_fact
 from perdure.store.spaces import SpaceRow
+from perdure.store.tally import Tally
 
 NOBODY = "assistant"
 """Who changes are put down to that answered somebody who is forgotten."""
@@ -51,49 +52,63 @@ async def forget_facts(resources: Resources, space: SpaceRow, ids: Sequence[Fact
     return tuple(fact.id for fact in facts)
 
 
-async def forget_person(resources: Resources, space: SpaceRow, user_id: str) -> tuple[FactId, ...]:
+async def forget_person(resources: Resources, space: SpaceRow, user_id: str) -> tuple[tuple[FactId, ...], Tally]:
     """Erases all facts of a person, what is set about them, and that it was them who taught others' facts.
 
     Returns:
-        The facts that were erased.
+        The facts that were erased, and what happened to each table.
     """
 
-    async def write(tx: SpaceTransaction) -> tuple[list[FactId], list[FactScope]]:
-        erased = await _erase_all(tx, await lock_scopes_of(tx, user_id))
-        await erase_person(tx, user_id, asked_by=f"{NOBODY} for {user_id}", nobody=NOBODY)
-        await note(tx, "forget_person", erased[0])
-        return erased
+    async def write(tx: SpaceTransaction) -> _Gone:
+        gone = await _erase_all(tx, await lock_scopes_of(tx, user_id))
+        gone.tally.add(await erase_person(tx, user_id, asked_by=f"{NOBODY} for {user_id}", nobody=NOBODY))
+        await note(tx, "forget_person", gone.ids)
+        return gone
 
-    return _let_go(resources, space, *await resources.database.in_space(space.id, write, writer=True))
+    gone = await resources.database.in_space(space.id, write, writer=True)
+    return _let_go(resources, space, gone), gone.tally
+
+
+async def facts_of_person(tx: SpaceTransaction, user_id: str) -> tuple[FactId, ...]:
+    """All facts of a person, archived ones too."""
+    return tuple(await facts_of(tx, await scopes_of(tx, user_id)))
 
 
 async def forget_all(resources: Resources, space: SpaceRow) -> tuple[FactId, ...]:
     """Erases all facts of the space, and all that is set about people, servers and personas."""
 
-    async def write(tx: SpaceTransaction) -> tuple[list[FactId], list[FactScope]]:
-        erased = await _erase_all(tx, await lock_scopes_of(tx))
+    async def write(tx: SpaceTransaction) -> _Gone:
+        gone = await _erase_all(tx, await lock_scopes_of(tx))
         await erase_settings(tx)
-        await note(tx, "forget_all_facts", erased[0])
-        return erased
+        await note(tx, "forget_all_facts", gone.ids)
+        return gone
 
-    return _let_go(resources, space, *await resources.database.in_space(space.id, write, writer=True))
+    return _let_go(resources, space, await resources.database.in_space(space.id, write, writer=True))
 
 
-async def _erase_all(tx: SpaceTransaction, scopes: list[FactScope]) -> tuple[list[FactId], list[FactScope]]:
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """What one transaction erased: facts, the scopes that held them, and what happened to each table."""
+
+    ids: tuple[FactId, ...]
+    scopes: tuple[FactScope, ...]
+    tally: Tally
+
+
+async def _erase_all(tx: SpaceTransaction, scopes: Sequence[FactScope]) -> _Gone:
     """Erases what these scopes hold, and the scopes. Needs their locks."""
     ids = await facts_of(tx, scopes)
+    tally = Tally()
     for kind in FactKind:
-        await erase_facts(tx, kind, [fact_id.number for fact_id in ids if fact_id.kind is kind])
-    await erase_scopes(tx, scopes)
-    return ids, scopes
+        tally.add(await erase_facts(tx, kind, [fact_id.number for fact_id in ids if fact_id.kind is kind]))
+    tally.removed["fact_scopes"] += await erase_scopes(tx, scopes)
+    return _Gone(tuple(ids), tuple(scopes), tally)
 
 
-def _let_go(
-    resources: Resources, space: SpaceRow, ids: Sequence[FactId], scopes: Sequence[FactScope]
-) -> tuple[FactId, ...]:
-    for scope in scopes:
+def _let_go(resources: Resources, space: SpaceRow, gone: _Gone) -> tuple[FactId, ...]:
+    for scope in gone.scopes:
         rendered.invalidate(resources, space.id, scope)
-    return tuple(ids)
+    return gone.ids
 
 
 async def _require(tx: SpaceTransaction, space: SpaceRow, fact_id: FactId) -> Fact:

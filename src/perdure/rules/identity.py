@@ -124,13 +124,12 @@ def updated(
 
 
 def without(profile: Profile, gone: frozenset[int]) -> Profile:
-    """The card without the evidence of these memories, and without the lines that rested on nothing else."""
+    """The card without the lines that rest on one of these memories: what such a line says may be their words."""
 
     def left(lines: Sequence[Line]) -> tuple[Line, ...]:
-        kept = (replace(line, evidence=line.evidence - gone) for line in lines)
-        return tuple(line for line in kept if line.evidence)
+        return tuple(line for line in lines if not line.evidence & gone)
 
-    single = {name: line for name, held in profile.single.items() for line in left([held])}
+    single = {name: line for name, line in profile.single.items() if not line.evidence & gone}
     return Profile(single, left(profile.people), left(profile.topics))
 
 

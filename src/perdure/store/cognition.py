@@ -43,6 +43,25 @@ FINISH: Final = """
     WHERE space_id = %(space_id)s
 """
 
+AGAIN: Final = ""
+"""The mark of what a layer has to look at once more: a conclusion from it went with something that was forgotten."""
+
+MARK_AGAIN: Final = """
+    INSERT INTO cognition_marks (space_id, layer, memory_id, mark, run_id)
+    SELECT %(space_id)s, %(layer)s, m.id, %(again)s, 0
+    FROM memories m WHERE m.space_id = %(space_id)s AND m.id = ANY(%(ids)s)
+    ON CONFLICT (space_id, layer, memory_id) DO UPDATE SET mark = excluded.mark
+"""
+
+UNMARK: Final = """
+    DELETE FROM cognition_marks
+    WHERE space_id = %(space_id)s AND layer = %(layer)s AND memory_id = ANY(%(ids)s)
+"""
+
+LOOKED_AGAIN: Final = """
+    DELETE FROM cognition_marks WHERE space_id = %(space_id)s AND layer = %(layer)s AND mark = %(again)s
+"""
+
 SET_REFLECTED: Final = """
     UPDATE cognition_state SET reflected = greatest(reflected, %(reflected)s) WHERE space_id = %(space_id)s
 """
@@ -149,6 +168,18 @@ async def finish_run(tx: SpaceTransaction, *, at: datetime | None, seen: int, co
 async def set_reflected(tx: SpaceTransaction, newest: int) -> None:
     """Says which memory was the last that a reflection saw; in the transaction that writes what it came to."""
     await tx.execute(SET_REFLECTED, {"reflected": newest})
+    await tx.execute(LOOKED_AGAIN, {"layer": "reflection", "again": AGAIN})
+
+
+async def look_again(tx: SpaceTransaction, layer: Layer, ids: Sequence[int]) -> None:
+    """Has a layer look at these memories in its next run, whatever they weigh and however old they are."""
+    if ids:
+        await tx.execute(MARK_AGAIN, {"layer": layer, "ids": list(ids), "again": AGAIN})
+
+
+async def unmark(tx: SpaceTransaction, layer: Layer, ids: Sequence[int]) -> None:
+    """Has a layer know nothing of having used these memories."""
+    await tx.execute(UNMARK, {"layer": layer, "ids": list(ids)})
 
 
 async def record_run(

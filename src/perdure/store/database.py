@@ -26,7 +26,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from perdure.clock import Clock
-from perdure.errors import ConfigurationError, DatabaseUnavailable
+from perdure.errors import ConfigurationError, DatabaseUnavailable, NotFound
 from perdure.store.roles import APP, WORKER
 from perdure.store.statements import Numbered, kept
 
@@ -43,8 +43,11 @@ BEGIN_IN_SPACE: Final = """
     SET LOCAL statement_timeout = {timeout_ms};
     SET LOCAL idle_in_transaction_session_timeout = {idle_ms};
     {planner}
-    SELECT current_setting('perdure.space_id') AS bound, now() AS now
+    SELECT current_setting('perdure.space_id') AS bound, now() AS now, {there} AS there
 """
+# A process remembers the ids of spaces, and somebody else may erase one. A name that begins so is being erased
+# (`spaces.ERASING`).
+THERE: Final = "EXISTS (SELECT FROM spaces s WHERE s.id = {space_id}::bigint AND left(s.name, 1) <> chr(31))"
 # A ranking would rather read the whole table, other spaces included, than a part of it by index; and compiling a
 # statement of its size takes longer than running it.
 BY_INDEX_ONLY: Final = """
@@ -202,6 +205,8 @@ class Database:
         self._worker = _Pool(_pool(urls.worker, 2, prepare=prepare))
         self._writers = asyncio.Semaphore(max(1, pool_size - SPARED))
         self._writing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self.when_erased: Callable[[int], None] | None = None
+        """Is told the id of a space that isn't there any more."""
 
     @property
     def has_owner(self) -> bool:
@@ -210,6 +215,14 @@ class Database:
     @property
     def clock(self) -> Clock:
         return self._clock
+
+    def connections(self) -> dict[str, tuple[int, int, int]]:
+        """Of each role's pool: connections, those that are free, and who waits for one."""
+        stats = {APP: self._app.pool.get_stats(), WORKER: self._worker.pool.get_stats()}
+        return {
+            role: (told["pool_size"], told["pool_available"], told.get("requests_waiting", 0))
+            for role, told in stats.items()
+        }
 
     async def open(self, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Connects as both serving roles; raises DatabaseUnavailable after `timeout_s` seconds."""
@@ -249,6 +262,7 @@ class Database:
         writer: bool = False,
         ranks: bool = False,
         snapshot: bool = False,
+        erasing: bool = False,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> T:
         """Runs `work` in one transaction of one space and commits; retries as a whole on deadlock or lost connection.
@@ -259,13 +273,23 @@ class Database:
         `writer` is for work that locks the space (`spaces.lock_space`): writers of a space wait here for their turn,
         and not with a connection each, which would leave none for recall and capture. `ranks` is for work that ranks
         memories and writes nothing: it is spared a few journeys to the server. `snapshot` is for work that reads for
-        long and writes nothing: all its statements see the space as it was at the first.
+        long and writes nothing: all its statements see the space as it was at the first. `erasing` is for who
+        erases it.
+
+        Raises:
+            NotFound: the space was erased. DatabaseUnavailable.
         """
-        opening = _opening(space_id, _in_steps(timeout_s), ranks=ranks, snapshot=snapshot)
+        # Nothing is found in a space that is gone; a ranking needn't ask whether it is.
+        sure = ranks or erasing
+        opening = _opening(space_id, _in_steps(timeout_s), ranks=ranks, snapshot=snapshot, sure=sure)
 
         async def attempt(connection: Connection, row: Mapping[str, Any]) -> T:
             if row["bound"] != str(space_id):
                 raise DatabaseUnavailable("The server did not bind the space.", hint="Check the connection pooler.")
+            if not row["there"]:
+                if self.when_erased is not None:
+                    self.when_erased(space_id)
+                raise NotFound("This space was erased meanwhile.", hint="Called again, a write makes it anew.")
             return await work(SpaceTransaction(connection, self._now(row), space_id, decays=self._decays, ranks=ranks))
 
         if not writer:
@@ -411,13 +435,21 @@ def _pool(url: str, size: int, *, prepare: bool) -> AsyncConnectionPool[Connecti
 
 
 @lru_cache(maxsize=4096)
-def _opening(space_id: int | None, timeout_s: float, *, ranks: bool = False, snapshot: bool = False) -> sql.SQL:
+def _opening(
+    space_id: int | None, timeout_s: float, *, ranks: bool = False, snapshot: bool = False, sure: bool = False
+) -> sql.SQL:
     """What begins a transaction, in one space or in none: put together once, and sent before every other statement."""
     limits = {"timeout_ms": _ms(timeout_s), "idle_ms": _ms(HANGING_S)}
     if space_id is None:
         return kept(sql.SQL(BEGIN_GLOBAL).format(**limits))
-    parts = {"planner": sql.SQL(BY_INDEX_ONLY if ranks else ""), "mode": sql.SQL(SNAPSHOT if snapshot else "")}
-    return kept(sql.SQL(BEGIN_IN_SPACE).format(space_id=sql.Literal(str(space_id)), **parts, **limits))
+    quoted = sql.Literal(str(space_id))
+    there = sql.SQL("TRUE" if sure else THERE).format(space_id=quoted)
+    parts = {
+        "there": there,
+        "planner": sql.SQL(BY_INDEX_ONLY if ranks else ""),
+        "mode": sql.SQL(SNAPSHOT if snapshot else ""),
+    }
+    return kept(sql.SQL(BEGIN_IN_SPACE).format(space_id=quoted, **parts, **limits))
 
 
 def _composable(statement: Statement) -> sql.SQL | sql.Composed:

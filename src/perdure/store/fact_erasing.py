@@ -8,8 +8,13 @@ from typing import Final
 from perdure.fact_types import FactId, FactKind, FactScope
 from perdure.store.database import SpaceTransaction
 from perdure.store.fact_tables import of_kind
+from perdure.store.tally import Tally
 
-# Vectors go with their facts (ON DELETE CASCADE).
+# They would go with their facts by themselves, uncounted.
+ERASE_VECTORS: Final = """
+    DELETE FROM {fact_vectors} WHERE space_id = %(space_id)s AND memory_id = ANY(%(ids)s)
+"""
+
 ERASE_FACTS: Final = """
     DELETE FROM {facts} WHERE space_id = %(space_id)s AND id = ANY(%(ids)s)
 """
@@ -91,12 +96,19 @@ ERASE_PERSONAS: Final = """
 """
 
 
-async def erase_facts(tx: SpaceTransaction, kind: FactKind, numbers: Sequence[int]) -> None:
+async def erase_facts(tx: SpaceTransaction, kind: FactKind, numbers: Sequence[int]) -> Tally:
     """Removes facts with their vectors, their history and what is archived of them. Needs their scopes' locks."""
     params = {"kind": kind.value, "ids": list(numbers)}
-    await tx.execute(of_kind(ERASE_FACTS, kind), params)
-    for statement in (ERASE_ARCHIVED, ERASE_CHANGES, FORGET_SUCCESSORS):
-        await tx.execute(statement, params)
+    tally = Tally()
+    for table, statement in (
+        (f"{kind.value}_memory_vectors", of_kind(ERASE_VECTORS, kind)),
+        (f"{kind.value}_memories", of_kind(ERASE_FACTS, kind)),
+        ("fact_archive", ERASE_ARCHIVED),
+        ("fact_history", ERASE_CHANGES),
+    ):
+        tally.removed[table] += await tx.execute(statement, params)
+    tally.rewritten["fact_archive"] += await tx.execute(FORGET_SUCCESSORS, params)
+    return tally
 
 
 async def facts_of(tx: SpaceTransaction, scopes: Sequence[FactScope]) -> list[FactId]:
@@ -113,23 +125,25 @@ async def facts_of(tx: SpaceTransaction, scopes: Sequence[FactScope]) -> list[Fa
     return found
 
 
-async def erase_person(tx: SpaceTransaction, user_id: str, *, asked_by: str, nobody: str) -> None:
+async def erase_person(tx: SpaceTransaction, user_id: str, *, asked_by: str, nobody: str) -> Tally:
     """Removes what is set about a person, and their id from what they taught of others.
 
     `asked_by` is what changes that answered them are put down to, `nobody` what is written there instead. Their own
     facts and scopes are the caller's to erase.
     """
     params = {"user_id": user_id, "asked_by": asked_by, "nobody": nobody}
+    tally = Tally()
     for kind in FactKind:
-        await tx.execute(of_kind(FORGET_TEACHER, kind), params)
-    for statement in (
-        FORGET_ARCHIVED_TEACHER,
-        FORGET_UPLOADER,
-        FORGET_WHO_ASKED,
-        ERASE_PERSON,
-        ERASE_PERSON_IN_SERVERS,
+        tally.rewritten[f"{kind.value}_memories"] += await tx.execute(of_kind(FORGET_TEACHER, kind), params)
+    for table, statement in (
+        ("fact_archive", FORGET_ARCHIVED_TEACHER),
+        ("documents", FORGET_UPLOADER),
+        ("fact_history", FORGET_WHO_ASKED),
     ):
-        await tx.execute(statement, params)
+        tally.rewritten[table] += await tx.execute(statement, params)
+    tally.removed["people"] += await tx.execute(ERASE_PERSON, params)
+    tally.removed["server_people"] += await tx.execute(ERASE_PERSON_IN_SERVERS, params)
+    return tally
 
 
 async def erase_settings(tx: SpaceTransaction) -> None:
@@ -138,11 +152,14 @@ async def erase_settings(tx: SpaceTransaction) -> None:
         await tx.execute(statement, {"user_id": None})
 
 
-async def erase_scopes(tx: SpaceTransaction, scopes: Sequence[FactScope]) -> None:
-    """Removes scopes that are empty. Needs their locks: one that somebody else makes meanwhile is not among them."""
+async def erase_scopes(tx: SpaceTransaction, scopes: Sequence[FactScope]) -> int:
+    """Removes scopes that are empty; returns how many.
+
+    Needs their locks: one that somebody else makes meanwhile is not among them.
+    """
     params = {
         "kinds": [scope.kind.value for scope in scopes],
         "owners": [scope.owner for scope in scopes],
         "lineages": [scope.lineage for scope in scopes],
     }
-    await tx.execute(ERASE_SCOPES, params)
+    return await tx.execute(ERASE_SCOPES, params)

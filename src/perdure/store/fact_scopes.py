@@ -34,6 +34,12 @@ LOCK_SCOPES_OF: Final = """
     FOR UPDATE
 """
 
+READ_SCOPES_OF: Final = """
+    SELECT kind, owner, persona_lineage_id AS lineage FROM fact_scopes
+    WHERE space_id = %(space_id)s AND kind = 'personal' AND owner = %(owner)s
+    ORDER BY persona_lineage_id
+"""
+
 
 async def lock_scope(tx: SpaceTransaction, scope: FactScope, *, make: bool = False) -> bool:
     """Locks a scope until the transaction ends; whoever changes one of its facts calls this first.
@@ -53,6 +59,12 @@ async def lock_scope(tx: SpaceTransaction, scope: FactScope, *, make: bool = Fal
 async def lock_scopes_of(tx: SpaceTransaction, owner: str | None = None) -> list[FactScope]:
     """Locks all scopes of a person, or all there are, in one order; what was made meanwhile is not among them."""
     rows = await tx.fetch_all(LOCK_SCOPES_OF, {"owner": owner})
+    return [FactScope(FactKind(row["kind"]), row["owner"], row["lineage"]) for row in rows]
+
+
+async def scopes_of(tx: SpaceTransaction, owner: str) -> list[FactScope]:
+    """All scopes of a person."""
+    rows = await tx.fetch_all(READ_SCOPES_OF, {"owner": owner})
     return [FactScope(FactKind(row["kind"]), row["owner"], row["lineage"]) for row in rows]
 
 

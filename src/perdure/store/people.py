@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from perdure.fact_types import Person, Persona, Privacy
 from perdure.store.database import SpaceTransaction
+from perdure.text import fold
 
 READ_PEOPLE: Final = """
     SELECT w.user_id, p.name, p.aliases, p.privacy_level, p.consents, s.server_id, s.personalised
@@ -20,6 +21,11 @@ LIST_PEOPLE: Final = """
     UNION
     SELECT s.user_id FROM server_people s WHERE s.space_id = %(space_id)s
     ORDER BY user_id
+"""
+
+OTHERS_NAMES: Final = """
+    SELECT p.user_id, p.name, p.aliases FROM people p
+    WHERE p.space_id = %(space_id)s AND p.user_id <> %(user_id)s
 """
 
 # What isn't given stays; of somebody new it is what counts for everybody.
@@ -156,3 +162,14 @@ def _person(row: Mapping[str, Any], personalised: Mapping[str, bool]) -> Person:
         row["consents"],
         personalised,
     )
+
+
+async def shared_names(tx: SpaceTransaction, user_id: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of these names that somebody else bears, too, in whatever case."""
+    borne = {
+        fold(name)
+        for row in await tx.fetch_all(OTHERS_NAMES, {"user_id": user_id})
+        for name in (row["user_id"], row["name"], *row["aliases"])
+        if name
+    }
+    return tuple(name for name in names if fold(name) in borne)

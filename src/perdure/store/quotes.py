@@ -50,6 +50,12 @@ SET_FAILED: Final = """
     WHERE space_id = %(space_id)s AND id = %(id)s
 """
 
+FIND_TASKS: Final = """
+    SELECT t.audience, t.task FROM current_tasks t
+    WHERE t.space_id = %(space_id)s AND t.audience = ANY(%(audiences)s::text[])
+      AND t.task ILIKE ANY(%(patterns)s::text[])
+"""
+
 DROP: Final = """
     DELETE FROM {queue} q WHERE q.space_id = %(space_id)s AND q.id = %(id)s
 """
@@ -89,6 +95,17 @@ async def holding(tx: SpaceTransaction, words: Sequence[str], audiences: Collect
     return found
 
 
+async def tasks_holding(
+    tx: SpaceTransaction, words: Sequence[str], audiences: Collection[str | None]
+) -> list[tuple[str, str]]:
+    """Tasks at hand of these audiences that hold one of these words, each with its audience."""
+    if not words:
+        return []
+    patterns = [_like(word) for word in words]
+    rows = await tx.fetch_all(FIND_TASKS, {"patterns": patterns, "audiences": sorted(each or "" for each in audiences)})
+    return [(row["audience"], row["task"]) for row in rows]
+
+
 async def rewrite(tx: SpaceTransaction, row: Holding, payload: Mapping[str, Any] | None, error: str | None) -> None:
     """Puts what is left in the place of what a row holds; without a payload the row goes."""
     if payload is None:
@@ -100,7 +117,10 @@ async def rewrite(tx: SpaceTransaction, row: Holding, payload: Mapping[str, Any]
 
 def _pattern(word: str) -> str:
     """A LIKE pattern that finds a word within JSON as PostgreSQL spells it."""
-    spelled = json.dumps(word, ensure_ascii=False)[1:-1]
+    return _like(json.dumps(word, ensure_ascii=False)[1:-1])
+
+
+def _like(spelled: str) -> str:
     for sign in ("\\", "%", "_"):
         spelled = spelled.replace(sign, f"\\{sign}")
     return f"%{spelled}%"

@@ -25,8 +25,11 @@ CREATE_SPACE: Final = """
 """
 
 LIST_SPACES: Final = """
-    SELECT id, name, time_zone, created_at FROM spaces ORDER BY name
+    SELECT id, name, time_zone, created_at FROM spaces WHERE left(name, 1) <> %(erasing)s ORDER BY name
 """
+
+ERASING: Final = "\x1f"
+"""What the name of a space begins with that is being erased; no other name can: see `door.require_key`."""
 
 # The row lock serialises the writers of a space; capture never takes it, so a turn never waits for a drain.
 LOCK_SPACE: Final = """
@@ -99,7 +102,7 @@ async def create_space(tx: Transaction, name: str, time_zone: str = "UTC") -> Sp
 
 
 async def list_spaces(tx: Transaction) -> list[SpaceRow]:
-    return [SpaceRow(**row) for row in await tx.fetch_all(LIST_SPACES)]
+    return [SpaceRow(**row) for row in await tx.fetch_all(LIST_SPACES, {"erasing": ERASING})]
 
 
 async def lock_space(tx: SpaceTransaction) -> SpaceState:

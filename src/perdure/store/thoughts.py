@@ -12,7 +12,8 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.told import telling
 
 # What the whole space may see, and what a person or the assistant vouches for: nobody else says who the user is.
-# Whatever it weighs, what was told of the user on purpose is read, and what took the place of what the card says.
+# Whatever it weighs, what was told of the user on purpose is read, what took the place of what the card says, and
+# what is to be looked at once more (`cognition.AGAIN`).
 TO_CONSOLIDATE: Final = """
     WITH RECURSIVE heirs AS (
         SELECT o.superseded_by AS memory_id FROM memory_state o
@@ -29,7 +30,8 @@ TO_CONSOLIDATE: Final = """
         ON k.space_id = %(space_id)s AND k.layer = 'consolidation' AND k.memory_id = m.memory_id
     WHERE m.space_id = %(space_id)s AND m.superseded_at IS NULL AND m.audience IS NULL
       AND {told}
-      AND (m.salience >= %(least)s OR w.source = 'bootstrap' OR m.memory_id IN (SELECT h.memory_id FROM heirs h))
+      AND (m.salience >= %(least)s OR w.source = 'bootstrap' OR k.mark = ''
+           OR m.memory_id IN (SELECT h.memory_id FROM heirs h))
       AND w.trust IN ('user', 'assistant')
       AND (k.mark IS NULL OR k.mark <> md5(w.summary))
     ORDER BY m.salience DESC, m.memory_id DESC
@@ -57,9 +59,15 @@ TO_REFLECT: Final = """
     WITH news AS MATERIALIZED (
         SELECT m.memory_id, row_number() OVER (
             PARTITION BY w.source, m.memory_type ORDER BY m.salience DESC, m.memory_id DESC) AS place
-        FROM memory_state m
+        FROM (
+            SELECT a.memory_id FROM memory_state a WHERE a.space_id = %(space_id)s AND a.memory_id > %(after)s
+            UNION
+            SELECT k.memory_id FROM cognition_marks k
+            WHERE k.space_id = %(space_id)s AND k.layer = 'reflection' AND k.mark = ''
+        ) t
+        JOIN memory_state m ON m.space_id = %(space_id)s AND m.memory_id = t.memory_id
         JOIN memories w ON w.space_id = %(space_id)s AND w.id = m.memory_id
-        WHERE m.space_id = %(space_id)s AND m.memory_id > %(after)s AND m.superseded_at IS NULL AND m.audience IS NULL
+        WHERE m.space_id = %(space_id)s AND m.superseded_at IS NULL AND m.audience IS NULL
           AND {told}
           AND {told_by_somebody}
     )

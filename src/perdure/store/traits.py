@@ -49,14 +49,15 @@ CHANGED_BY: Final = """
     WHERE t.space_id = %(space_id)s AND t.run_id = %(run_id)s AND t.ended_by <> %(run_id)s
 """
 
-# What rests on nothing any more is gone, former values and all.
-FORGET_EVIDENCE: Final = """
-    UPDATE traits
-    SET evidence_ids = ARRAY(SELECT e FROM unnest(evidence_ids) AS e WHERE e <> ALL (%(ids)s::bigint[]))
+# What a value says may be the words of any memory that it rests on, former values too.
+DROP_RESTING_ON: Final = """
+    DELETE FROM traits
     WHERE space_id = %(space_id)s AND evidence_ids && %(ids)s::bigint[]
+    RETURNING evidence_ids, ended_at
 """
-FORGET_BASELESS: Final = """
-    DELETE FROM traits WHERE space_id = %(space_id)s AND evidence_ids = '{}'
+
+COUNT_RESTING_ON: Final = """
+    SELECT count(*) AS n FROM traits WHERE space_id = %(space_id)s AND evidence_ids && %(ids)s::bigint[]
 """
 
 
@@ -124,7 +125,18 @@ async def undo_traits(tx: SpaceTransaction, run_id: int) -> int:
     return await tx.execute(END_OF_RUN, {"run_id": run_id}) + await tx.execute(REVIVE_OF_RUN, {"run_id": run_id})
 
 
-async def forget_evidence(tx: SpaceTransaction, ids: Sequence[int]) -> int:
-    """Takes erased memories out of what traits rest on; returns how many traits rested on nothing else and are gone."""
-    await tx.execute(FORGET_EVIDENCE, {"ids": list(ids)})
-    return await tx.execute(FORGET_BASELESS)
+async def drop_resting_on(tx: SpaceTransaction, ids: Sequence[int]) -> tuple[int, set[int]]:
+    """Drops traits that rest on one of these memories, former values too.
+
+    Returns how many, and what else those that held rested on.
+    """
+    rows = await tx.fetch_all(DROP_RESTING_ON, {"ids": list(ids)})
+    held = [row["evidence_ids"] for row in rows if row["ended_at"] is None]
+    return len(rows), set().union(*held) - set(ids)
+
+
+async def count_resting_on(tx: SpaceTransaction, ids: Sequence[int]) -> int:
+    """How many traits, former values included, rest on one of these memories."""
+    row = await tx.fetch_one(COUNT_RESTING_ON, {"ids": list(ids)})
+    assert row is not None
+    return int(row["n"])

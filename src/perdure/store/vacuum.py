@@ -1,0 +1,155 @@
+"""What is left of erased rows below the tables: dead rows until a vacuum, the write-ahead log, copies elsewhere.
+
+A vacuum needs the owner of the tables, waits for nobody and lets nobody wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, LiteralString
+
+import psycopg
+from psycopg import sql
+
+from perdure.errors import DatabaseUnavailable
+from perdure.store.database import Connection, Database, Transaction
+
+TABLE_TIMEOUT_S: Final = 60
+"""Seconds that the vacuum of one table may take: that of a large vector index is better left to a quiet hour."""
+
+# TRUNCATE would lock the table for a moment, SKIP_LOCKED passes over one that somebody alters or vacuums now, and
+# without INDEX_CLEANUP few dead rows would stay in the indexes.
+VACUUM: Final = "VACUUM (SKIP_LOCKED, TRUNCATE FALSE, INDEX_CLEANUP ON, PARALLEL 0) {table}"
+LIMIT: Final[LiteralString] = f"SET statement_timeout = '{TABLE_TIMEOUT_S}s'"
+
+# A vacuum leaves what a transaction that began before the erasure may still read.
+OLDER: Final = """
+    SELECT count(*) AS n FROM pg_stat_activity a
+    WHERE a.datname = current_database() AND a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid()
+      AND a.xact_start < %(at)s::timestamptz
+"""
+
+VACUUMED_SINCE: Final = """
+    SELECT c.relname FROM pg_class c
+    WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%(tables)s::text[])
+      AND pg_stat_get_last_vacuum_time(c.oid) >= %(at)s::timestamptz
+"""
+
+SERVER: Final = """
+    SELECT current_setting('archive_mode') AS archive_mode,
+        extract(epoch FROM current_setting('checkpoint_timeout')::interval)::double precision AS checkpoint_s,
+        current_setting('max_wal_size') AS max_wal_size,
+        current_setting('wal_keep_size') AS wal_keep_size,
+        current_setting('autovacuum') AS autovacuum,
+        (SELECT count(*) FROM pg_replication_slots) AS slots,
+        clock_timestamp() AS at
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What may still be on disks after an erasure, and until when.
+
+    Attributes:
+        at: when the last of it was erased, by the clock of the server.
+        vacuumed: tables whose dead rows are gone. unvacuumed: those whose dead rows wait for a vacuum.
+        dead_rows, pages, wal, replicas, backups: what may remain there, in words.
+        run: what somebody has to run, if anything.
+        wal_until: when the server will have begun to overwrite its log at the earliest, if nothing else keeps it.
+    """
+
+    at: datetime
+    vacuumed: tuple[str, ...]
+    unvacuumed: tuple[str, ...]
+    dead_rows: str
+    pages: str
+    wal: str
+    wal_until: datetime
+    replicas: str
+    backups: str
+    run: str | None = None
+
+
+async def clean_up(database: Database, tables: Collection[str]) -> Remains:
+    """Vacuums these tables, if there is an owner's connection, and says what may remain.
+
+    Never raises for what could not be cleaned: the erasure is committed, and what is left is said.
+    """
+    server = await database.across(_read_server)
+    names = sorted(tables)
+    done: list[str] = []
+    held = 0
+    if database.has_owner and names:
+        try:
+            async with database.owner() as owner:
+                done = await _vacuum(owner, names)
+                row = await (await owner.execute(OLDER, {"at": server["at"]})).fetchone()
+                held = int(row["n"]) if row else 0
+        except (psycopg.Error, DatabaseUnavailable):
+            held = held or 0
+    left = [name for name in names if name not in done]
+    return _told(server, done, left, held, owner=database.has_owner)
+
+
+async def _read_server(tx: Transaction) -> dict[str, object]:
+    row = await tx.fetch_one(SERVER)
+    assert row is not None
+    return row
+
+
+async def _vacuum(owner: Connection, tables: list[str]) -> list[str]:
+    """The tables that were vacuumed; one that takes too long, or that somebody has locked, isn't among them."""
+    await owner.execute(LIMIT)
+    row = await (await owner.execute("SELECT clock_timestamp() AS at")).fetchone()
+    assert row is not None
+    for table in tables:
+        try:
+            await owner.execute(sql.SQL(VACUUM).format(table=sql.Identifier(table)))
+        except psycopg.errors.QueryCanceled:
+            continue
+    # Statistics are written when a transaction ends; the next statement of the same connection sees them.
+    await owner.execute("SELECT pg_stat_force_next_flush()")
+    found = await (await owner.execute(VACUUMED_SINCE, {"tables": tables, "at": row["at"]})).fetchall()
+    return sorted(each["relname"] for each in found)
+
+
+def _told(server: dict[str, object], done: list[str], left: list[str], held: int, *, owner: bool) -> Remains:
+    at, checkpoint_s = server["at"], server["checkpoint_s"]
+    assert isinstance(at, datetime)
+    assert isinstance(checkpoint_s, float)
+    pause = timedelta(seconds=checkpoint_s)
+    run = None
+    if left:
+        whose = "the tables' owner" if not owner else "a quiet hour"
+        run = f"As {whose}: VACUUM {', '.join(left)}; autovacuum ({server['autovacuum']}) does it by itself in time."
+    if not left and not held:
+        dead = "None: the vacuum has removed them."
+    elif held:
+        dead = f"What {held} transactions that were open then may still read, until the next vacuum after their end."
+    else:
+        dead = f"In {len(left)} tables, until somebody vacuums them; no statement can read them."
+    kept = " An archive or a replication slot keeps it for longer." if server["slots"] or _archives(server) else ""
+    return Remains(
+        at,
+        tuple(done),
+        tuple(left),
+        dead,
+        "Bytes in the free space of the server's files, until new rows take it; no statement, dump or replica has them."
+        " VACUUM FULL rewrites a table at once, and locks it meanwhile.",
+        f"The server's log holds the erased words until it writes over them: after two checkpoints (one at least every"
+        f" {pause}, if anything is written), of at most {server['max_wal_size']} and {server['wal_keep_size']} kept."
+        + kept,
+        at + 2 * pause,
+        f"{server['slots']} replication slots: a replica follows, and has a log of its own."
+        if server["slots"]
+        else "None that the server knows of.",
+        "Every backup and export from before, until you delete it"
+        + (", and the archived log (archive_mode is on), until your retention ends." if _archives(server) else "."),
+        run,
+    )
+
+
+def _archives(server: dict[str, object]) -> bool:
+    return server["archive_mode"] != "off"
