@@ -128,6 +128,10 @@ class Settings(BaseSettings):
     serve_origins: str | None = None
     """Origins whose pages may call `perdure serve` from a browser, with commas between; none by default."""
 
+    otel_endpoint: str | None = None
+    """Where `perdure serve` sends traces (OTLP over HTTP); None: nowhere."""
+    log_format: Literal["text", "json"] = "text"
+    """Of the log lines of `perdure serve`."""
     proxy_url: str | None = None
     """Base URL of the OpenAI-compatible server that `perdure serve` puts memory in front of; None: no proxy."""
     proxy_key: SecretStr | None = None

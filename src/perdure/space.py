@@ -16,11 +16,13 @@ from perdure.context import Context
 from perdure.door import FilterArguments
 from perdure.errors import InvalidInput
 from perdure.ingest import Draft, ToolResult
+from perdure.observing import observed
 from perdure.space_context import MAX_HISTORY, MAX_RECALLED, SpaceContext
 from perdure.space_documents import SpaceDocuments
 from perdure.space_facts import SpaceFacts
 from perdure.space_forgetting import SpaceForgetting
 from perdure.space_intake import operation_key
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.store.memories import EXCERPT_CHARS
 from perdure.store.operations import find_operation
@@ -53,6 +55,7 @@ class Space(SpaceContext, SpaceFacts, SpaceDocuments, SpaceForgetting):
 
     # -- one turn ----------------------------------------------------------------------------------------------------
 
+    @observed
     async def recall(
         self,
         message: str,
@@ -91,6 +94,7 @@ class Space(SpaceContext, SpaceFacts, SpaceDocuments, SpaceForgetting):
 
         return await recall.prefetch(self._resources, find_turn, text, deadline_s=seconds)
 
+    @observed
     async def capture(
         self,
         user: str | None = None,
@@ -158,6 +162,7 @@ class Space(SpaceContext, SpaceFacts, SpaceDocuments, SpaceForgetting):
         if prompt is not None and space is not None:
             start_after_reply(self._resources, space, prompt, replayed=replayed)
 
+    @observed
     async def feedback(
         self,
         retrieved: Recall | SearchResult | Iterable[int],
@@ -192,13 +197,23 @@ class Space(SpaceContext, SpaceFacts, SpaceDocuments, SpaceForgetting):
         Raises:
             InvalidInput: the text is empty or too long.
         """
+
+        async def drop(tx: SpaceTransaction) -> None:
+            await drop_task(tx, self.audience)
+            await note(tx, "set_task", touched=1)
+
         if task is None:
             space = await self._memory.find_space(self.name)
             if space is not None:
-                await self._in(space, lambda tx: drop_task(tx, self.audience))
+                await self._in(space, drop)
             return
         words = ingest.own_words(require_text(task, "task"))
-        await self._in(await self._memory.ensure_space(self.name), lambda tx: set_task(tx, self.audience, words))
+
+        async def write(tx: SpaceTransaction) -> None:
+            await set_task(tx, self.audience, words)
+            await note(tx, "set_task", touched=1)
+
+        await self._in(await self._memory.ensure_space(self.name), write)
 
     async def task_recall(self) -> TaskRecall | None:
         """What the worker last recalled for the task at hand, at most 3 memories; None where no task is set."""
@@ -207,6 +222,7 @@ class Space(SpaceContext, SpaceFacts, SpaceDocuments, SpaceForgetting):
 
     # -- on request --------------------------------------------------------------------------------------------------
 
+    @observed
     async def save(
         self,
         text: str,
@@ -278,6 +294,7 @@ class Space(SpaceContext, SpaceFacts, SpaceDocuments, SpaceForgetting):
 
         return await ingest.save_draft(self._resources, make_space, draft, operation, asked)
 
+    @observed
     async def search(
         self,
         query: str,

@@ -12,6 +12,7 @@ from perdure.assembling import Asked, assemble
 from perdure.context import Context, Layout, require_layout
 from perdure.door import FilterArguments
 from perdure.fact_types import Participant, TurnState
+from perdure.observing import observed
 from perdure.space_memories import SpaceMemories
 from perdure.store.savings import Savings, read_savings
 from perdure.store.spaces import SpaceRow
@@ -45,6 +46,7 @@ class ContextArguments(FilterArguments, total=False):
 class SpaceContext(SpaceMemories):
     """A handle on one space, with the prompt of a turn."""
 
+    @observed
     async def context(
         self,
         message: str,

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from perdure import door
 from perdure.cognition import CognitionReport, Consultation, Identity, consult, read_identity, require_run, think, undo
+from perdure.observing import observed
 from perdure.space_queue import MAX_DRAIN_S, SpaceQueue
 from perdure.store.cognition import Layer, Run, list_runs
 from perdure.store.database import SpaceTransaction
@@ -126,6 +127,7 @@ class SpaceThinking(SpaceQueue):
         wanted = door.require_id(run_id)
         return await undo(self._resources, await self._require_space(), wanted, self.audience)
 
+    @observed
     async def consult(self, question: str) -> Consultation:
         """Puts a hard question to the thinker, thinking on: it is shown three memories, and may search twice for more.
 

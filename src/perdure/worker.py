@@ -20,6 +20,7 @@ from typing import Final
 from perdure.acting import Actor, Door, acting
 from perdure.chores import Chores
 from perdure.errors import DatabaseUnavailable, without_words
+from perdure.observing import Worked, observe
 from perdure.recall import recall_for_tasks
 from perdure.resources import Resources
 from perdure.store.database import Transaction
@@ -132,6 +133,13 @@ class Worker:
 
     async def _attempt(self, name: str, chore: Callable[[], Awaitable[None]], limit_s: float) -> str | None:
         """Does one chore; what goes wrong in it is told, and ends neither the beat nor the heart."""
+        clock = self._resources.database.clock
+        began = clock.monotonic()
+        trouble = await self._done(name, chore, limit_s)
+        observe(Worked(name, clock.monotonic() - began, trouble is not None))
+        return trouble
+
+    async def _done(self, name: str, chore: Callable[[], Awaitable[None]], limit_s: float) -> str | None:
         try:
             async with asyncio.timeout(limit_s):
                 await chore()

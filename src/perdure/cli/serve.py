@@ -35,7 +35,9 @@ def serve(call: Call, *, host: str, port: int, worker: bool) -> int:
         ) from None
     from perdure.memory import Memory  # noqa: PLC0415 - the driver
     from perdure.serve.app import create_app  # noqa: PLC0415
+    from perdure.serve.logs import json_logs  # noqa: PLC0415
     from perdure.serve.running import run  # noqa: PLC0415
+    from perdure.settings import load_settings  # noqa: PLC0415
 
     def ready(address: str) -> None:
         if call.as_json:
@@ -44,6 +46,12 @@ def serve(call: Call, *, host: str, port: int, worker: bool) -> int:
         tell(f"Serving on {address} (documentation: {address}/docs). Ctrl-C stops it.")
 
     app = create_app(lambda: Memory.open(data_dir=call.data_dir, worker=worker, progress=tell))
-    run_async(run(app, host, port, ready))
+
+    async def work() -> None:
+        if load_settings().log_format == "json":
+            json_logs()
+        await run(app, host, port, ready)
+
+    run_async(work())
     tell("Stopped.")
     return 0

@@ -28,6 +28,7 @@ from perdure.ingest.usefulness import handle_usefulness
 from perdure.ingest.verbatim import keep_verbatim
 from perdure.ingest.work import Handler
 from perdure.llm import Ledger
+from perdure.observing import Settled, observe
 from perdure.resources import Resources
 from perdure.store.database import SpaceTransaction
 from perdure.store.queue import Backlog, QueuedWork, backlog, renew
@@ -76,7 +77,10 @@ async def drain_pending_triage(
         DatabaseUnavailable: the database went away; leases run out and the rows are taken up again.
     """
     drain = _Drain(resources, space, Settling(resources, space, holder, jitter), most, until)
-    return await drain.run()
+    report = await drain.run()
+    for what, counts in (("drained", report.outcomes), ("followed_up", report.followed_up_outcomes)):
+        observe(Settled(what, counts))
+    return report
 
 
 class _Drain:

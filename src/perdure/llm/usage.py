@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from perdure.observing import ModelAsked, observe
+
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
@@ -31,6 +33,11 @@ class Ledger:
 
     def record(self, use: ModelUse) -> None:
         self.uses.append(use)
+        observe(
+            ModelAsked(
+                use.call_site, use.role, use.ok, use.latency_ms / 1000, use.prompt_tokens, use.completion_tokens
+            )
+        )
 
     def stored(self) -> None:
         """All of it is in the database, and not to be stored again."""

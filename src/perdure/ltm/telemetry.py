@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from perdure.ltm.scoring import RecallOutcome
+from perdure.observing import Sampled, observe
 from perdure.store.database import SpaceTransaction
 from perdure.store.metric_samples import record_sample
 from perdure.store.savings import MEMORY_RECALL
@@ -43,3 +44,4 @@ async def record(tx: SpaceTransaction, sample: RecallSample) -> None:
     """Keeps a sample; what was not measured is not in it."""
     numbers = {name: value for name, value in asdict(sample).items() if name != "outcome" and value is not None}
     await record_sample(tx, MEMORY_RECALL, sample.outcome.value, numbers)
+    observe(Sampled(sample.outcome.value, numbers))

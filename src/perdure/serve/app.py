@@ -13,8 +13,10 @@ from perdure.memory import Memory
 from perdure.serve import problems
 from perdure.serve.auth import CrossOrigin, Guard
 from perdure.serve.limits import BodyLimit
+from perdure.serve.logs import Requests
 from perdure.serve.mcp import McpDoor
 from perdure.serve.mcp.http import PATH
+from perdure.serve.metrics import Metrics, counting, metrics_router
 from perdure.serve.paths import WholeNames
 from perdure.serve.prompts import Prompts
 from perdure.serve.proxy import Keeping, Upstream, proxy_router
@@ -22,6 +24,7 @@ from perdure.serve.rest import openapi
 from perdure.serve.rest.health import health_router
 from perdure.serve.rest.spaces import spaces_router
 from perdure.serve.rest.verbs import space_router
+from perdure.serve.tracing import tracing
 
 CLOSE_S = 2.0
 """How long exchanges that are being committed may take when the server stops."""
@@ -40,6 +43,8 @@ def create_app(open_memory: Callable[[], Memory]) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             app.state.memory = memory = await stack.enter_async_context(open_memory())
+            app.state.tracing = stack.enter_context(tracing(memory.settings.otel_endpoint))
+            await stack.enter_async_context(counting(app.state.metrics))
             clock = memory.resources.database.clock
             app.state.prompts = Prompts(clock)
             app.state.keeping = keeping = Keeping(clock)
@@ -58,8 +63,10 @@ def create_app(open_memory: Callable[[], Memory]) -> FastAPI:
         lifespan=lifespan,
         redoc_url=None,
     )
+    app.state.metrics, app.state.tracing = Metrics(), None
     problems.install(app)
     app.include_router(health_router())
+    app.include_router(metrics_router())
     app.include_router(spaces_router())
     app.include_router(space_router())
     app.include_router(proxy_router())
@@ -67,6 +74,6 @@ def create_app(open_memory: Callable[[], Memory]) -> FastAPI:
         app.router.routes.append(AsgiRoute(path, mcp, include_in_schema=False))
     openapi.install(app)
     # From the inside out: nobody's body is read before it is known who they are.
-    for layer in (problems.Unexpected, WholeNames, BodyLimit, Guard, CrossOrigin):
+    for layer in (problems.Unexpected, WholeNames, BodyLimit, Guard, CrossOrigin, Requests):
         app.add_middleware(layer)
     return app

@@ -18,7 +18,8 @@ class WholeNames:
         raw = scope.get("raw_path")
         if scope["type"] == "http" and raw and b"%" in raw:
             parts = [unquote(part).replace("%", "%25").replace("/", "%2F") for part in raw.decode("ascii").split("/")]
-            scope = {**scope, "path": "/".join(parts)}
+            # In place: what the router finds out is for the layers around this one, too.
+            scope["path"] = "/".join(parts)
         await self._app(scope, receive, send)
 
 

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from perdure.errors import DatabaseUnavailable, without_words
+from perdure.observing import Settled, observe
 from perdure.resources import Resources
 from perdure.store.aging import age, next_window
 from perdure.store.audit import retire_admin_entries, retire_entries
@@ -86,7 +87,9 @@ async def keep_up(
         finished = await _tick(resources, space, holder, tally, audience=audience, stop=late)
     finally:
         await _end(resources, space, holder)
-    return tally.report(dry_run=False, finished=finished)
+    report = tally.report(dry_run=False, finished=finished)
+    observe(Settled("pruned", report.pruned))
+    return report
 
 
 async def _tick(
