@@ -19,16 +19,15 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from perdure.errors import PerdureError
 from perdure.memory import Memory as AsyncMemory
 from perdure.space import Space as AsyncSpace
-from perdure.store.spaces import SpaceRow
-from perdure.store.workers import WorkerStatus
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Inner = TypeVar("Inner")
 _CUT_OFF_S = 5.0
 """How long calls that were cancelled by `close` may take to end."""
 
@@ -99,13 +98,20 @@ def _not_open() -> PerdureError:
     return PerdureError("This Memory is not open.", hint="Use `with Memory.open() as memory:`.")
 
 
+class _Twin(Protocol[Inner]):
+    """A blocking object: the async one that it stands for, and the loop that runs it."""
+
+    _inner: Inner
+    _loop: _Loop
+
+
 def _blocking(
-    method: Callable[Concatenate[AsyncSpace, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[Space, P], T]:
+    method: Callable[Concatenate[Inner, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[_Twin[Inner], P], T]:
     """The method of the async class, run to its end; name, arguments and docstring stay the same."""
 
     @functools.wraps(method)
-    def call(self: Space, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def call(self: _Twin[Inner], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self._loop.run(method(self._inner, *args, **kwargs))
 
     return call
@@ -125,6 +131,13 @@ class Space:
     @property
     def audience(self) -> str | None:
         return self._inner.audience
+
+    def run(self, work: Callable[[AsyncSpace], Coroutine[Any, Any, T]]) -> T:
+        """What comes of `work` on the async space, in the thread of its event loop: for verbs that stand elsewhere.
+
+        space.run(lambda ada: SpaceItems.of(ada).get(("settings",), "look"))
+        """
+        return self._loop.run(work(self._inner))
 
     recall = _blocking(AsyncSpace.recall)
     context = _blocking(AsyncSpace.context)
@@ -222,13 +235,16 @@ class Memory:
         """A handle on a space; see `perdure.Memory.space`."""
         return Space(self._inner.space(name, audience=audience), self._loop)
 
-    def spaces(self) -> tuple[SpaceRow, ...]:
-        """All spaces by name."""
-        return self._loop.run(self._inner.spaces())
-
-    def worker_status(self) -> WorkerStatus:
-        """Which workers there are, and what waits; see `perdure.Memory.worker_status`."""
-        return self._loop.run(self._inner.worker_status())
+    spaces = _blocking(AsyncMemory.spaces)
+    worker_status = _blocking(AsyncMemory.worker_status)
+    export_space = _blocking(AsyncMemory.export_space)
+    import_space = _blocking(AsyncMemory.import_space)
+    create_key = _blocking(AsyncMemory.create_key)
+    keys = _blocking(AsyncMemory.keys)
+    rotate_key = _blocking(AsyncMemory.rotate_key)
+    revoke_key = _blocking(AsyncMemory.revoke_key)
+    audit = _blocking(AsyncMemory.audit)
+    forget_space = _blocking(AsyncMemory.forget_space)
 
     def close(self) -> None:
         """Closes everything; safe to call twice. Calls that other threads are in end with a PerdureError.

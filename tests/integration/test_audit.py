@@ -65,7 +65,7 @@ async def test_each_change_leaves_its_verb_and_ids_and_no_word(kept: Memory, own
         "set_person",
         "add_document",
         "delete_document",
-        "forget_facts",
+        "forget_fact",
     ]
     by_kind = {entry.kind: entry for entry in found}
     assert by_kind["update"].ids == (str(one),)

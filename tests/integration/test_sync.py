@@ -12,6 +12,7 @@ import pytest
 
 from perdure.errors import PerdureError
 from perdure.fact_types import FactNotice, Participant, TurnState
+from perdure.memory import Memory as AsyncMemory
 from perdure.space import Space as AsyncSpace
 from perdure.sync import Memory, Space
 from tests.doubles.embedder import HashedEmbedder
@@ -113,3 +114,19 @@ def test_every_verb_of_a_space_has_its_blocking_twin() -> None:
     verbs = {name for name, made in inspect.getmembers(AsyncSpace, inspect.iscoroutinefunction) if name[0] != "_"}
     assert verbs
     assert {name for name in verbs if not hasattr(Space, name)} == set()
+
+
+def test_every_verb_of_a_memory_has_its_blocking_twin() -> None:
+    verbs = {name for name, made in inspect.getmembers(AsyncMemory, inspect.iscoroutinefunction) if name[0] != "_"}
+    assert {name for name in verbs if not hasattr(Memory, name)} == {"find_space", "ensure_space"}
+
+
+def test_keys_and_the_audit_log_are_there_without_an_event_loop(own_database) -> None:
+    with open_blocking(own_database, HashedEmbedder()) as memory:
+        memory.space("ada").save("Ada likes pears")
+        key, token = memory.create_key("laptop", spaces="ada")
+        assert token.startswith("perdure_")
+        assert [each.id for each in memory.keys()] == [key.id]
+        memory.revoke_key("laptop")
+        assert [entry.kind for entry in memory.audit("ada")] == ["save"]
+        assert [entry.kind for entry in memory.audit()] == ["revoke_key", "create_key"]

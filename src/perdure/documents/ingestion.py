@@ -175,7 +175,7 @@ async def _finish(resources: Resources, space: SpaceRow, new: NewDocument, claim
                 status = AddedStatus.ADDED if named is None else AddedStatus.REPLACED
                 document_id = await complete(tx, arriving, named.id if named else None)
         if status is not AddedStatus.ALREADY_KNOWN:
-            await note(tx, "add_document", [document_id])
+            await note(tx, "replace_document" if status is AddedStatus.REPLACED else "add_document", [document_id])
         return AddedDocument(status, await require_document(tx, resources, document_id, new.scope.audience))
 
     return await resources.database.in_space(space.id, write, writer=claimed.status is None)

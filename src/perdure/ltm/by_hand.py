@@ -36,6 +36,7 @@ from perdure.store.spaces import SpaceRow
 
 BY_HAND: Final = "user"
 """Who a person's changes are put down to."""
+_VERBS: Final = {"edit": "edit_fact", "pin": "pin_fact", "unpin": "unpin_fact", "undo": "restore_fact"}
 _DONE: Final = {"edit": "updated", "pin": "pinned", "unpin": "unpinned", "undo": "updated"}
 """What others are told of a change, by its name in the history."""
 
@@ -169,7 +170,7 @@ async def edit_fact(
         )
         changed = await change_fact(tx, before, after, action, BY_HAND)
         assert changed, "its scope is locked"
-        await note(tx, f"{action}_fact", [fact_id])
+        await note(tx, _VERBS[action], [fact_id])
         return after, True
 
     fact, changed = await resources.database.in_space(space.id, write, writer=True)

@@ -42,7 +42,7 @@ async def forget_facts(resources: Resources, space: SpaceRow, ids: Sequence[Fact
             await erase_facts(tx, kind, [fact.id.number for fact in facts if fact.id.kind is kind])
         for scope in _in_order(fact.scope for fact in facts):
             await touch(tx, scope)
-        await note(tx, "forget_facts", [fact.id for fact in facts])
+        await note(tx, "forget_fact", [fact.id for fact in facts])
         return facts, tx.now
 
     found = await resources.database.in_space(space.id, find)

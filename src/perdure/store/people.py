@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from perdure.fact_types import Person, Persona, Privacy
+from perdure.store.audit import note
 from perdure.store.database import SpaceTransaction
 from perdure.text import fold
 
@@ -135,7 +136,8 @@ async def make_persona(tx: SpaceTransaction, name: str, folded_name: str) -> Per
     """The persona of this name, with a lineage of its own; made if it isn't there, also by two at once."""
     found = await find_persona(tx, folded_name)
     if found is None:
-        await tx.execute(MAKE_PERSONA, {"name": name, "folded_name": folded_name})
+        if await tx.execute(MAKE_PERSONA, {"name": name, "folded_name": folded_name}):
+            await note(tx, "persona", touched=1)
         found = await find_persona(tx, folded_name)
         assert found is not None
     return found
