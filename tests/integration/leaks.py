@@ -305,6 +305,8 @@ def writing(tenant: Tenant, random: Random) -> Call:
         Call("set_task", (text,)),
         Call("set_person", (mine,), {"name": mine, "aliases": [f"alias-{mine}"]}),
         Call("persona", (mine,)),
+        Call("forget_source", (f"import:file-{tenant.canary}",)),
+        Call("forget_person", (mine,)),
         Call("put_item", (("notes",), "shared"), {"value": {"text": text}, "words": [text]}),
         Call("put_item", (("notes", mine), mine), {"value": {"text": text}, "words": [text]}),
         Call("session_add", ("session", [{"role": "user", "content": text}])),
@@ -321,6 +323,7 @@ def writing(tenant: Tenant, random: Random) -> Call:
             Call("pin", (one,)),
             Call("feedback", ([one],), {"useful": {one: True}}),
             Call("forget", (one,), after=lambda value: _gone(tenant, value)),
+            Call("preview_forget", (), {"ids": [one]}),
         ]
     if tenant.facts:
         fact = random.choice(sorted(tenant.facts))
@@ -371,6 +374,7 @@ def reaching(tenant: Tenant, other: Tenant, random: Random) -> Call | None:
             *(Call(verb, (one,)) for verb in ("get", "evidence", "history", "pin", "restore", "forget")),
             Call("update", (one,), {"text": tenant.words(random)}),
             Call("why_not", (one, asked)),
+            Call("preview_forget", (), {"ids": [one]}),
             Call("feedback", ([one],), {"useful": {one: False}}),
         ]
     if other.facts:
