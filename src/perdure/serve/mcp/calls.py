@@ -17,6 +17,8 @@ from perdure.space import Space
 from perdure.types import Hit, Nothing, Stored, StoredMemory
 from perdure.wire import to_wire
 
+SHOWN: Final = 20
+"""Memories that are shown before they are erased; all are named."""
 SERVER: Final = "mcp"
 """The server to which facts of `server_wide` belong: all clients of this door that share a space."""
 
@@ -96,13 +98,14 @@ async def _forget(turn: Turn, given: dict[str, Any]) -> Told:
     if not isinstance(ids, list) or not ids:
         raise InvalidInput("memory_ids", ids, "it has to be a list of ids, as search_memory shows them")
     if given.get("confirm") is not True:
-        found = [await turn.space.get(memory_id) for memory_id in ids]
+        preview = await turn.space.preview_forget(ids=ids)
+        found = [await turn.space.get(memory_id) for memory_id in preview.ids[:SHOWN]]
         hits = [Hit(memory, 0.0, 0.0, {}, ()) for memory in found]
         words = (
             f"{render_tail(hits, turn.time_zone)}\nNothing is erased yet. This would go for good, with what rests on "
             "it alone. If the user agrees, call forget_memory again with confirm set to true."
         )
-        return Told(words, {"would_erase": [str(memory.id) for memory in found], "erased": []})
+        return Told(words, {"would_erase": [str(memory_id) for memory_id in preview.ids], "erased": []})
     receipt: Receipt = await turn.space.forget(*ids)
     erased = [str(memory_id) for memory_id in receipt.ids]
     return Told(f"Erased for good: {', '.join(erased)}.", {"would_erase": [], "erased": erased})

@@ -7,7 +7,9 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 from perdure.errors import InvalidInput
+from perdure.ingest import Receipt
 from perdure.serve.caller import caller_of, memory_of
+from perdure.serve.paths import name_in_path
 from perdure.serve.rest.arguments import CURSOR, read_page
 from perdure.serve.rest.openapi import problems
 from perdure.store.spaces import SpaceRow
@@ -40,6 +42,17 @@ def spaces_router() -> APIRouter:
         page = tuple(left[:limit])
         following = written([page[-1].name]) if len(left) > limit else None
         return {"items": to_wire(tuple[SpaceRow, ...], page), "next": following}
+
+    @router.delete(
+        "/v1/spaces/{space}", summary="Erase a space for good, for every audience.", responses={**problems()},
+        operation_id="forget_space",
+    )  # fmt: skip
+    async def forget_space(request: Request) -> Any:
+        name = name_in_path(request, "space")
+        caller = caller_of(request)
+        caller.require(Scope.ADMIN)
+        caller.require_space(name)
+        return to_wire(Receipt, await memory_of(request).forget_space(name))
 
     @router.get(
         "/v1/workers", summary="Which workers there are, and what waits over all spaces.", responses={**problems()},
