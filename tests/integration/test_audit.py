@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -187,3 +188,17 @@ async def test_keys_leave_entries_that_belong_to_no_space(kept: Memory) -> None:
     found = [entry for entry in await kept.audit() if entry.ids == (str(key.id),)]
     assert [entry.kind for entry in found] == ["revoke_key", "rotate_key", "create_key"]
     assert {entry.actor for entry in found} == {"root"}
+
+
+async def test_what_the_worker_does_is_told_as_the_workers(own_database, embedder: HashedEmbedder) -> None:
+    async with open_memory(own_database, embedder, worker=True, idle_drain_s=0.05) as memory:
+        space = a_space(memory)
+        with acting(Actor("laptop", Door.REST)):
+            await space.capture(user="The ferry is late")
+        async with asyncio.timeout(20):
+            while len(found := await memory.audit(space.name)) < 2:
+                await asyncio.sleep(0.05)
+    assert [(entry.kind, entry.actor, entry.door) for entry in reversed(found)] == [
+        ("capture", "laptop", "rest"),
+        ("drain", "worker", "worker"),
+    ]
