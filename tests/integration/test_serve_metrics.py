@@ -122,6 +122,27 @@ async def test_traces_hold_requests_verbs_and_stages_and_no_word(app: FastAPI, s
     assert CANARY not in json.dumps([json.loads(span.to_json()) for span in spans])
 
 
+async def test_an_error_that_nobody_expected_is_told_without_its_words(
+    app: FastAPI, space: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*args: object, **options: object) -> None:
+        raise RuntimeError(f"DETAIL: Key (summary)=({CANARY})")
+
+    monkeypatch.setattr("perdure.ingest.save_draft", fail)
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    async with listening(app) as address, httpx.AsyncClient(base_url=address, timeout=30) as http:
+        app.state.tracing = Tracing(provider)
+        answer = await http.post(f"{space}/memories", json={"text": "Ada owns a boat"})
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal")
+    spans = [json.loads(span.to_json()) for span in exporter.get_finished_spans()]
+    assert spans
+    ours = [record for record in caplog.records if record.name.startswith(("perdure", "uvicorn.error"))]
+    assert ours
+    assert CANARY not in json.dumps([answer.text, spans, [JsonLines().format(record) for record in ours]])
+
+
 @pytest.fixture
 def logged(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
     with caplog.at_level(logging.DEBUG, "perdure"):

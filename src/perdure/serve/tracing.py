@@ -51,7 +51,8 @@ class Tracing:
     @contextmanager
     def request(self, method: str) -> Iterator[Span]:
         """A span around a request; its route is told at the end."""
-        with self._tracer.start_as_current_span(method) as span:
+        # What an error says may quote a row, so a span tells no more of it than the status of the answer.
+        with self._tracer.start_as_current_span(method, record_exception=False, set_status_on_exception=False) as span:
             yield span
 
     def close(self) -> None:
