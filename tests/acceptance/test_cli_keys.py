@@ -29,8 +29,6 @@ def test_a_key_is_made_before_others_may_reach_the_server_and_lets_its_owner_in(
     token = made.out.strip()
     assert token.startswith("perdure_")
     assert token not in made.err
-    again = run("keys", "create", "laptop")
-    assert (again.status, "rotate" in again.err) == (1, True)
 
     serving = run.start("serve", "--host", "0.0.0.0", "--port", "0", "--no-worker", "--json")
     try:
@@ -63,8 +61,8 @@ def test_keys_are_listed_rotated_and_revoked_without_their_secrets(run: Perdure)
     assert (shown["state"], shown["scopes"], shown["spaces"]) == ("live", ["read"], None)
     assert first["key"].split("_", 2)[2] not in listed.out
     assert run.json("keys", "revoke", shown["prefix"])["name"] == "phone"
-    assert run("keys", "rotate", "phone").status == 1
-    assert "revoked" in run("keys", "list").out
+    again = run("keys", "rotate", "phone")
+    assert (again.status, "perdure keys list" in again.err) == (1, True)
 
     entries = run.json("audit", "--everywhere", "--since", "2020-01-01")["entries"]
     of_phone = [entry["kind"] for entry in entries if entry["ids"] == [shown["id"]]]
@@ -73,15 +71,6 @@ def test_keys_are_listed_rotated_and_revoked_without_their_secrets(run: Perdure)
     assert all(entry["actor"] for entry in entries)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("keys", "create"),
-        ("audit", "--everywhere", "--space", "ada"),
-        ("audit", "--since", "someday"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_with_status_2(run: Perdure, arguments: tuple[str, ...]) -> None:
-    result = run(*arguments)
-    assert result.status == 2, result
-    assert "Traceback" not in result.err
+def test_a_time_that_is_none_is_refused(run: Perdure) -> None:
+    result = run("audit", "--since", "someday")
+    assert (result.status, "since" in result.err) == (2, True)
