@@ -38,7 +38,12 @@ FORMAT_OF = {
     "whatsapp_android_us.txt": "whatsapp",
     "whatsapp_android_zh.txt": "whatsapp",
     "whatsapp_ios_en.txt": "whatsapp",
+    "mem0.json": "mem0",
+    "letta.af": "letta",
+    "langgraph_store.jsonl": "langgraph",
 }
+BY_NAME = {"markdown"}
+"""Formats that are told by their name; tests of their own are in test_connect_other_systems.py."""
 BERLIN = ReadOptions(zone=ZoneInfo("Europe/Berlin"))
 
 
@@ -60,7 +65,7 @@ def at(*parts: int) -> datetime:
 
 
 def test_every_format_has_a_sample() -> None:
-    assert set(FORMAT_OF.values()) == set(FORMATS)
+    assert set(FORMAT_OF.values()) == set(FORMATS) - BY_NAME
     assert {path.name for path in SAMPLES.iterdir()} == set(FORMAT_OF)
 
 
@@ -328,9 +333,8 @@ def test_each_documented_whatsapp_spelling_is_read(tmp_path: Path) -> None:
 def test_every_format_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
     sections = [line[3:] for line in page.splitlines() if line.startswith("## ")][1:]
-    assert sections[: len(FORMATS)] == sorted(
-        FORMATS, key=["jsonl", "chatgpt", "telegram", "whatsapp", "locomo", "longmemeval"].index
-    )
+    order = ["jsonl", "chatgpt", "telegram", "whatsapp", "mem0", "letta", "langgraph", "markdown"]
+    assert sections[: len(FORMATS)] == sorted(FORMATS, key=[*order, "locomo", "longmemeval"].index)
     rows = dict(re.findall(r"^\| \[(\w+)\]\(#(\w+)\)", page, re.MULTILINE))
     assert set(rows) == {*FORMATS, *ITEM_FORMATS}
     assert {rows[name] for name in ITEM_FORMATS} == {section.lower() for section in sections[len(FORMATS) :]}

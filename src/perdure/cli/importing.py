@@ -24,7 +24,7 @@ from perdure.clock import DatabaseClock
 from perdure.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from perdure.connect import MessageReader
+    from perdure.connect import Reader
     from perdure.ingest import BatchReport
     from perdure.memory import Memory
     from perdure.types import Message
@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 SHOWN_REFUSALS: Final = 20
 KEPT_REFUSALS: Final = 1000
 """Refusals that `--json` lists; all are counted."""
-NAMED_BY_FORMAT: Final = frozenset({"chatgpt", "telegram", "locomo", "longmemeval"})
+NAMED_BY_FORMAT: Final = frozenset({"chatgpt", "telegram", "locomo", "longmemeval", "mem0"})
 """Formats whose ids hold across files, so that a newer export of the same chats adds only what is new."""
-FORMAT_NAMES: Final = ("jsonl", "locomo", "longmemeval", "chatgpt", "telegram", "whatsapp", "eml", "mbox", "ics")
+FORMAT_NAMES: Final = (
+    *("jsonl", "locomo", "longmemeval", "chatgpt", "telegram", "whatsapp", "mem0", "letta", "langgraph", "markdown"),
+    *("eml", "mbox", "ics"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ def import_file(
     ahead: int,
     audience: str | None,
 ) -> int:
-    """Import the conversations in PATH: JSON Lines, ChatGPT, Telegram, WhatsApp, LoCoMo, LongMemEval.
+    """Import what is in PATH: JSON Lines, ChatGPT, Telegram, WhatsApp, mem0, Letta, a LangGraph store, Markdown notes.
 
     A file of `perdure export` becomes the space again that it was, or the one that --space names.
 
@@ -168,7 +171,7 @@ def import_file(
 
 
 async def import_messages(
-    memory: Memory, reader: MessageReader, plan: Plan, imported: Imported, progress: ByteProgress
+    memory: Memory, reader: Reader, plan: Plan, imported: Imported, progress: ByteProgress
 ) -> None:
     """Imports all that the reader yields, batch by batch, and counts it in `imported`.
 
@@ -188,7 +191,7 @@ async def import_messages(
         reader.close()
 
 
-def _readable(reader: MessageReader, plan: Plan, imported: Imported) -> Iterator[Message]:
+def _readable(reader: Reader, plan: Plan, imported: Imported) -> Iterator[Message]:
     from perdure.connect import Rejected  # noqa: PLC0415
 
     for item in reader:
@@ -221,7 +224,7 @@ def default_source(path: Path, format_name: str) -> str:
     return path.name.removesuffix(".gz").rsplit(".", 1)[0] or path.name
 
 
-def import_data(imported: Imported, reader: MessageReader, plan: Plan) -> dict[str, object]:
+def import_data(imported: Imported, reader: Reader, plan: Plan) -> dict[str, object]:
     """What `--json` says of an import."""
     return {
         "format": reader.format,
@@ -240,7 +243,7 @@ def import_data(imported: Imported, reader: MessageReader, plan: Plan) -> dict[s
     }
 
 
-def show_import(screen: Screen, name: str, imported: Imported, reader: MessageReader, seconds: float) -> None:
+def show_import(screen: Screen, name: str, imported: Imported, reader: Reader, seconds: float) -> None:
     """The summary for a person."""
     counts = {
         "stored": imported.stored,

@@ -12,7 +12,7 @@ from perdure.connect.mail import read_mail
 from perdure.connect.mail_files import MailFile
 from perdure.connect.pages import page_text
 from perdure.connect.questions import Question, QuestionSet
-from perdure.connect.reader import MessageReader, read_messages
+from perdure.connect.reader import MessageReader, Reader, read_messages
 from perdure.connect.reading import Progress, ReadOptions, Rejected
 from perdure.connect.xquad import read_xquad_paragraphs, read_xquad_questions, xquad_files
 
@@ -31,6 +31,7 @@ __all__ = [
     "Question",
     "QuestionSet",
     "ReadOptions",
+    "Reader",
     "Rejected",
     "detect_format",
     "page_text",

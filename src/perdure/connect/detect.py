@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from perdure.connect.calendar_lines import looks_like_calendar
 from perdure.connect.json_stream import JsonCursor
 from perdure.connect.jsonl import LINE_TYPES
 from perdure.connect.mail_format import mail_format
+from perdure.connect.markdown import is_markdown
 from perdure.connect.reading import MAX_RECORD_BYTES, Source, numbered_lines
 from perdure.connect.whatsapp_header import parse_header
 from perdure.errors import InvalidInput
@@ -16,7 +18,10 @@ from perdure.errors import InvalidInput
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMATS = ("jsonl", "locomo", "longmemeval", "chatgpt", "telegram", "whatsapp")
+FORMATS = (
+    *("jsonl", "locomo", "longmemeval", "chatgpt", "telegram", "whatsapp"),
+    *("mem0", "letta", "langgraph", "markdown"),
+)
 
 ITEM_FORMATS = ("eml", "mbox", "ics")
 """Formats whose content are items to be judged (mails, events), not messages of a conversation."""
@@ -29,6 +34,8 @@ def detect_format(path: Path) -> str:
 
     Raises InvalidInput for files that can't be read and for content that none of them has.
     """
+    if is_markdown(path):
+        return "markdown"
     source = Source(path)
     try:
         with source.open() as stream:
@@ -37,7 +44,7 @@ def detect_format(path: Path) -> str:
         if first == b"[":
             found = _array(source) or _lines(source)  # a WhatsApp line may begin with a bracket, too
         else:
-            found = (_telegram(source) if first == b"{" else None) or _item_format(head) or _lines(source)
+            found = (_whole(source) if first == b"{" else None) or _item_format(head) or _lines(source)
     finally:
         source.close()
     if found is None:
@@ -73,12 +80,16 @@ def _array(source: Source) -> str | None:
     return None
 
 
-def _telegram(source: Source) -> str | None:
-    """A Telegram export is one object for the whole file, where other files have one per line."""
+def _whole(source: Source) -> str | None:
+    """Some exports are one object for the whole file, where other files have one per line."""
     with source.open() as stream:
         cursor = JsonCursor(stream.read)
         try:
             for key in cursor.members():
+                if key in {"agents", "agent_type", "core_memory"}:
+                    return "letta"
+                if key == "results" and cursor.peek() == b"[":
+                    return "mem0"
                 if (key == "messages" and cursor.peek() == b"[") or (key == "chats" and cursor.peek() == b"{"):
                     return "telegram"
         except InvalidInput:
@@ -105,10 +116,14 @@ def _kind(data: bytes | None) -> str | None:
         return None
     if not isinstance(entry, dict):
         return None
-    if entry.get("type") in LINE_TYPES or isinstance(entry.get("text"), str):
-        return "jsonl"
-    if "haystack_sessions" in entry:
-        return "longmemeval"
-    if isinstance(entry.get("mapping"), dict):
-        return "chatgpt"
-    return "locomo" if isinstance(entry.get("conversation"), dict) else None
+    return next((name for name, is_one in _KINDS if is_one(entry)), None)
+
+
+_KINDS: tuple[tuple[str, Callable[[dict[str, object]], bool]], ...] = (
+    ("jsonl", lambda entry: entry.get("type") in LINE_TYPES or isinstance(entry.get("text"), str)),
+    ("mem0", lambda entry: isinstance(entry.get("memory"), str) and ("id" in entry or "hash" in entry)),
+    ("langgraph", lambda entry: isinstance(entry.get("namespace"), list) and "value" in entry),
+    ("longmemeval", lambda entry: "haystack_sessions" in entry),
+    ("chatgpt", lambda entry: isinstance(entry.get("mapping"), dict)),
+    ("locomo", lambda entry: isinstance(entry.get("conversation"), dict)),
+)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from perdure.connect import chatgpt, jsonl, locomo, longmemeval, telegram_export, whatsapp
+from perdure.connect import chatgpt, jsonl, langgraph_store, letta, locomo, longmemeval, mem0, telegram_export, whatsapp
 from perdure.connect.detect import checked_format, detect_format
+from perdure.connect.markdown import MarkdownReader
 from perdure.connect.reading import Progress, ReadOptions, Rejected, Source, Tally
 from perdure.types import Message
 
@@ -22,6 +23,9 @@ _READERS: dict[str, Callable[[Source, ReadOptions, Tally], Iterator[Message | Re
     "chatgpt": chatgpt.read,
     "telegram": telegram_export.read,
     "whatsapp": whatsapp.read,
+    "mem0": mem0.read,
+    "letta": letta.read,
+    "langgraph": langgraph_store.read,
 }
 
 
@@ -64,16 +68,22 @@ class MessageReader(Iterator[Message | Rejected]):
         self._source.close()
 
 
+Reader = MessageReader | MarkdownReader
+"""What hands out messages: of a file, or of a folder of notes."""
+
+
 def read_messages(
     path: Path,
     format: str | None = None,  # noqa: A002  # the word of the API
     *,
     options: ReadOptions | None = None,
-) -> MessageReader:
+) -> Reader:
     """The messages of a file, each a `Message` or a `Rejected` one.
 
     `format` is one of `FORMATS`, or None to judge by content. Raises InvalidInput for a missing, empty or binary file,
     and for an unknown format.
     """
     name = checked_format(detect_format(path) if format is None else format)
+    if name == MarkdownReader.format:
+        return MarkdownReader(path, options or ReadOptions())
     return MessageReader(path, name, options or ReadOptions())
