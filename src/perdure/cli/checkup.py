@@ -8,7 +8,6 @@ import platform
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from difflib import get_close_matches
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import perdure
+from perdure.cli.checkup_database import examine_database, examine_keys
 from perdure.cli.checkup_models import examine_models
 from perdure.cli.finding import Finding
 from perdure.clock import DatabaseClock, wall_clock
@@ -25,9 +25,8 @@ from perdure.memory import Memory, configured_embedder, require_urls
 from perdure.settings import PREFIX, Settings, load_settings
 from perdure.store.embedded import EmbeddedServer
 from perdure.store.embedded_os import default_data_dir, running_as_root
-from perdure.store.external import inspect_server
-from perdure.store.migrate import migrate, migrations, pending
-from perdure.store.roles import APP, OLDEST_VECTOR, WORKER
+from perdure.store.migrate import migrate
+from perdure.store.roles import APP, WORKER
 from perdure.types import SpaceStats
 
 ANOTHER_DIRECTORY: Final = "Set PERDURE_DATA_DIR, or --data-dir, to a directory of your own."
@@ -70,7 +69,7 @@ async def examine(data_dir: Path | None) -> list[Finding]:
             if settings.database_owner_url is not None:
                 owner_url = settings.database_owner_url.get_secret_value()
         try:
-            found += await asyncio.to_thread(lambda: [*_database(url, owner_url)])
+            found += await asyncio.to_thread(lambda: [*examine_database(settings, url, owner_url)])
             async with Memory.open(data_dir=data_dir, worker=False) as memory:
                 found += await _memory(memory)
         except PerdureError as error:
@@ -161,27 +160,6 @@ def _room_and_access(path: Path, existing: Path) -> Finding:
     return Finding("data directory", "ok", detail if path.exists() else f"{detail}, not made yet")
 
 
-def _database(url: str, owner_url: str | None) -> Iterator[Finding]:
-    """pgvector, schema and the guard of every table of spaces."""
-    seen = inspect_server(url)
-    if seen.vector is None:
-        yield Finding("pgvector", "fail", "missing", "Run `perdure init --owner-url URL`.")
-        return
-    old = tuple(int(part) for part in seen.vector.split(".")[:2]) < OLDEST_VECTOR
-    advice = "Install 0.8 or later on the server, then ALTER EXTENSION vector UPDATE." if old else None
-    yield Finding("pgvector", "fail" if old else "ok", f"{seen.vector} on PostgreSQL {seen.postgres}", advice)
-    if owner_url is not None:
-        todo = pending(owner_url)
-        detail = f"{migrations()[-1].name}" if not todo else f"pending: {', '.join(todo)}"
-        yield Finding("schema", "warn" if todo else "ok", detail, "Run `perdure init`." if todo else None)
-    if seen.open_tables:
-        names = ", ".join(seen.open_tables)
-        advice = "Spaces are not kept apart there. Run the migrations again, or report this."
-        yield Finding("isolation", "fail", f"no row-level security on {names}", advice)
-    else:
-        yield Finding("isolation", "ok", "row-level security guards every table of spaces")
-
-
 async def _memory(memory: Memory) -> list[Finding]:
     """Opening it has checked roles and family; then what lies in the spaces."""
     family = memory.resources.family
@@ -189,6 +167,7 @@ async def _memory(memory: Memory) -> list[Finding]:
         Finding("roles", "ok", f"{APP} and {WORKER} log in; neither owns tables or can bypass row-level security"),
         Finding("embedding family", "ok", f"{family.name}, index {family.index_name or 'none (too many dimensions)'}"),
         *await examine_models(memory.resources.models),
+        examine_keys(await memory.keys()),
     ]
     spaces = [await memory.space(row.name).stats() for row in await memory.spaces()]
     others = [space for space in spaces if space.family not in {None, family.name}]

@@ -13,6 +13,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import tuple_row
 
+from perdure.clock import wall_clock
 from perdure.errors import ConfigurationError, DatabaseUnavailable
 from perdure.store.migrate import migrate
 from perdure.store.roles import APP, SERVING, WORKER, bootstrap_roles
@@ -29,6 +30,11 @@ _OPEN_TABLES: Final = """
     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relrowsecurity
     ORDER BY c.relname
 """
+_NOW: Final = """
+    SELECT pg_catalog.clock_timestamp(), pg_catalog.pg_backend_pid(), pg_catalog.current_setting('max_connections'),
+           (SELECT pg_catalog.sum(d.numbackends) FROM pg_catalog.pg_stat_database d)
+"""
+_PREPARED: Final = {True: "SELECT 1 AS one", False: "SELECT 2 AS other"}
 _CONNECT_TIMEOUT_S: Final = 15
 
 
@@ -43,14 +49,24 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A database as its owner or application role sees it; `vector` is None where pgvector is missing.
+    """A database as its owner or application role sees it.
 
-    `open_tables` are tables of spaces that row-level security does not guard; there should be none.
+    Attributes:
+        postgres: the version, and `major` its first number. vector: pgvector's; None where it is missing.
+        open_tables: tables of spaces that row-level security does not guard; there should be none.
+        ahead_s: by how much the database's clock is ahead of this machine's, give or take the journey.
+        pooled: whether a pooler, such as PgBouncer, stands in between.
+        most_connections: that the server lets in. taken: how many are in use.
     """
 
     postgres: str
+    major: int
     vector: str | None
     open_tables: tuple[str, ...]
+    ahead_s: float
+    pooled: bool
+    most_connections: int
+    taken: int
 
 
 async def prepare_server(owner_url: str, *, new_passwords: bool) -> Prepared:
@@ -84,9 +100,35 @@ def inspect_server(url: str) -> Inspection:
     """Looks a database over, as whatever role the URL names. Blocks. Raises DatabaseUnavailable."""
     with _connected(url) as conn:
         versions = conn.execute(_VERSIONS).fetchone()
+        before = wall_clock()
+        there = conn.execute(_NOW).fetchone()
+        after = wall_clock()
         assert versions is not None
-        tables = tuple(str(row[0]) for row in conn.execute(_OPEN_TABLES))
-        return Inspection(str(versions[0]), versions[1], tables)
+        assert there is not None
+        # A pooler answers in its own name when a connection is made, and hands on who works behind it.
+        now, worker, most, taken = there
+        return Inspection(
+            postgres=str(versions[0]),
+            major=conn.info.server_version // 10000,
+            vector=versions[1],
+            open_tables=tuple(str(row[0]) for row in conn.execute(_OPEN_TABLES)),
+            ahead_s=(now - before - (after - before) / 2).total_seconds(),
+            pooled=worker != conn.info.backend_pid,
+            most_connections=int(most),
+            taken=int(taken),
+        )
+
+
+def keeps_statements(url: str) -> bool:
+    """Whether what one connection prepares doesn't get in another's way, as it does with PgBouncer before 1.21."""
+    with _connected(url) as one, _connected(url) as other:
+        try:
+            for conn in (one, other, one, other):
+                conn.prepare_threshold = 0
+                conn.execute(_PREPARED[conn is one])
+        except (psycopg.errors.DuplicatePreparedStatement, psycopg.errors.InvalidSqlStatementName):
+            return False
+    return True
 
 
 def serving_url(owner_url: str, role: str, password: str) -> str:
