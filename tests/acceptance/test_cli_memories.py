@@ -213,11 +213,29 @@ def test_what_came_from_one_source_or_everything_is_forgotten_at_once(run: Perdu
     again = run.json("import", str(tmp_path / "old.jsonl"), *space)
     assert (again["stored"], again["known"]) == (0, 3)
 
-    everything = run("forget", "--everything", "--yes", *space)
-    assert everything.out == f"Erased {len(kept)} memories from space bulk.\n"
-    assert "1 memory of audiences" in everything.err
     assert run.json("forget", "--everything", "--yes", "--audience", "us", *space)["erased"] == private
-    assert run.json("forget", "--everything", "--yes", *space)["erased"] == []
+    assert {memory["id"] for memory in run.json("list", *space)["memories"]} == set(kept)
+    preview = run.json("forget", "--everything", "--dry-run", *space)
+    assert preview["removed"]["memories"] == len(kept)
+    everything = run("forget", "--everything", "--yes", *space)
+    assert everything.out.startswith(f"Erased the space bulk: {len(kept)} memories, and all else that was in it.\n")
+    for told in ("Removed rows: ", "Dead rows: ", "Log: ", "Backups: "):
+        assert told in everything.out
+    assert run.json("forget", "--everything", "--yes", *space)["removed"] == {}
+
+
+def test_what_would_go_is_shown_first_and_an_unknown_source_names_the_known_ones(run: Perdure) -> None:
+    space = ("--space", "looking")
+    (memory_id,) = run.json("save", "Said by Ada", "--speaker", "Ada", *space)["ids"]
+    shown = run("forget", "--speaker", "ada", "--dry-run", *space)
+    assert f"#{memory_id}  Said by Ada\nKnown by: ada.\n" in shown.out
+    assert run.json("forget", memory_id, "--dry-run", *space)["would_erase"] == [memory_id]
+    nothing = run("forget", "--source", "import:nowhere", "--yes", *space)
+    assert (nothing.status, "came from: user." in nothing.err) == (0, True)
+    refused = run("forget", memory_id, "--everywhere", "--yes", *space)
+    assert (refused.status, "--everywhere" in refused.err) == (2, True)
+    assert run.json("stats", *space)["memories"] == 1
+    assert run.json("forget", "--speaker", "ADA", "--everywhere", "--yes", *space)["erased"] == [memory_id]
 
 
 @pytest.mark.parametrize("which", [(), ("1", "--everything"), ("--everything", "--source", "user")])

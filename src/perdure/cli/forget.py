@@ -1,49 +1,73 @@
-"""`perdure forget`: erasing for good, by id, by where memories came from, or everything."""
+"""`perdure forget`: erasing for good: memories, a source, a speaker, an audience, a space."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from perdure.cli.call import Call, audience_option, common
 from perdure.cli.failing import FAILED
-from perdure.cli.ids import called_for, memory_id
-from perdure.cli.printing import one_line, tell
+from perdure.cli.forget_view import SHOWN, preview_data, preview_lines, receipt_data, show_receipt
+from perdure.cli.ids import memory_id
+from perdure.cli.printing import Screen, tell
 from perdure.cli.words import counted
+from perdure.clock import DatabaseClock
 from perdure.errors import NotFound
 
 if TYPE_CHECKING:
+    from perdure.ingest import Preview, Receipt
     from perdure.memory import Memory
     from perdure.space import Space
     from perdure.types import StoredMemory
 
-SHOWN: Final = 20
-"""Memories shown before the question whether to erase them; all are counted."""
-PAGE: Final = 500
-"""Memories listed at a time."""
-ERASED: Final = 50
-"""Memories erased in one transaction: it holds the space's lock, and looks for what quotes each of them."""
+QUIET_S: Final = 5.0
+"""Seconds between two lines of progress."""
+ONE_WAY: Final = "Name what to erase: IDs, or --source NAME, or --speaker NAME, or --everything."
 
 
 @dataclass(frozen=True, slots=True)
-class _Erased:
-    """Ids of the memories, facts and documents that went, and how many memories of audiences are left."""
+class _What:
+    """What is to go: one of these."""
 
-    ids: list[int]
-    left: int = 0
-    facts: list[str] = field(default_factory=list)
-    documents: list[int] = field(default_factory=list)
+    ids: tuple[int, ...]
+    source: str | None
+    speaker: str | None
+    everything: bool
+    everywhere: bool
+
+    async def preview(self, space: Space) -> Preview:
+        return await space.preview_forget(
+            ids=self.ids,
+            source=self.source,
+            user_id=self.speaker,
+            everything=self.everything,
+            everywhere=self.everywhere,
+        )
+
+    async def erase(self, space: Space) -> Receipt:
+        progress = _progress("rows" if self.everything and space.audience is None else "memories")
+        if self.ids:
+            return await space.forget(*self.ids)
+        if self.source is not None:
+            return await space.forget_source(self.source, everywhere=self.everywhere, progress=progress)
+        if self.speaker is not None:
+            return await space.forget_person(self.speaker, everywhere=self.everywhere, progress=progress)
+        return await space.forget_everything(progress=progress)
 
 
 @click.command(short_help="Erase memories for good.")
 @click.argument("written_ids", metavar="ID...", nargs=-1)
 @click.option("--source", metavar="NAME", help="All that came from here, such as import:NAME, user, conversation.")
 @click.option(
-    "--everything", is_flag=True, help="All memories and documents of the space, and all facts, people and personas."
+    "--speaker", metavar="NAME", help="All that this person said, and all facts about them: their id or name."
 )
+@click.option("--everything", is_flag=True, help="The whole space; with --audience all that was told to that one.")
+@click.option("--everywhere", is_flag=True, help="Of a source or a speaker, in all audiences.")
+@click.option("--dry-run", is_flag=True, help="Only show what would go.")
 @click.option("--yes", is_flag=True, help="Don't ask. Needed where there is nobody to ask.")
 @audience_option
 @common
@@ -52,105 +76,108 @@ def forget(
     *,
     written_ids: tuple[str, ...],
     source: str | None,
+    speaker: str | None,
     everything: bool,
+    everywhere: bool,
+    dry_run: bool,
     yes: bool,
     audience: str | None,
 ) -> int:
     """Erase memories with everything known of them: chunks, words, vectors, evidence, history. Can't be undone.
 
-    Which ones: their IDs, or --source NAME, or --everything. Single facts are erased by `perdure facts forget`.
+    Which ones: their IDs, or --source NAME, or --speaker NAME, or --everything. Conclusions that rest on them go, too.
+    Single facts are erased by `perdure facts forget`.
     """
-    if bool(written_ids) + (source is not None) + everything != 1:
-        raise click.UsageError("Name the memories to erase: their IDs, or --source NAME, or --everything.")
-    if not yes and (call.as_json or not sys.stdin.isatty()):
-        raise click.UsageError("forget erases for good, and there is nobody to ask. Add --yes if you mean it.")
+    what = _What(tuple(map(memory_id, written_ids)), source, speaker, everything, everywhere)
+    _require_one_way(what, audience)
+    if not yes and not dry_run and (call.as_json or not sys.stdin.isatty()):
+        raise click.UsageError("forget erases for good, and there is nobody to ask. Add --yes, or --dry-run to look.")
 
-    async def look(memory: Memory) -> list[StoredMemory | int]:
+    async def look(memory: Memory) -> tuple[Preview, list[StoredMemory]]:
+        return await _look(call, call.space(memory, audience), what)
+
+    async def erase(memory: Memory) -> Receipt:
         space = call.space(memory, audience)
-        if written_ids:
-            return [await _named(call, space, each) for each in written_ids]
-        return [*await _all_of(space, source), *await space.pruned(source=source)]
+        if what.ids:
+            await _look(call, space, what)
+        return await what.erase(space)
 
-    async def erase(memory: Memory) -> _Erased:
-        space = call.space(memory, audience)
-        if written_ids:
-            ids = [each if isinstance(each, int) else each.id for each in await look(memory)]
-            return _Erased(list((await space.forget(*ids)).ids))
-        erased = await _erase_all(space, source)
-        if not everything or await memory.find_space(call.space_name) is None:
-            return _Erased(erased)
-        # Facts belong to servers and people, and to no audience: whoever erases one audience leaves them alone.
-        facts = await space.forget_all_facts() if audience is None else ()
-        gone = [(await space.delete_document(document.id)).id for document in await space.documents()]
-        return _Erased(erased, (await space.stats()).memories, [str(fact_id) for fact_id in facts], gone)
-
-    if not yes and not _confirmed(call.run(look), everything=everything, facts=everything and audience is None):
-        tell("Nothing was erased.")
-        return FAILED
-    _tell(call, call.run(erase), by_id=bool(written_ids))
+    if dry_run or not yes:
+        preview, shown = call.run(look)
+        if dry_run:
+            lines = preview_lines(preview, shown) or ["Nothing would go."]
+            call.answer({"space": call.space_name, **preview_data(preview)}, lambda screen: _show(screen, lines))
+            return 0
+        if not _confirmed(call, preview, shown, what, audience):
+            tell("Nothing was erased.")
+            return FAILED
+    receipt = call.run(erase)
+    if not receipt.removed and (source is not None or speaker is not None):
+        _tell_nothing(what, call.run(look)[0])
+    document = {"space": call.space_name, **receipt_data(receipt)}
+    call.answer(document, lambda screen: show_receipt(screen, receipt, call.space_name))
     return 0
 
 
-def _tell(call: Call, erased: _Erased, *, by_id: bool) -> None:
-    """What went, and what is left."""
-    ids = erased.ids
-    named = ", ".join(f"#{number}" for number in ids) if by_id else counted(len(ids), "memory", "memories")
-    if erased.facts:
-        named += f" and {counted(len(erased.facts), 'fact')}"
-    if erased.documents:
-        named += f" and {counted(len(erased.documents), 'document')}"
-    if erased.left:
-        others = counted(erased.left, "memory", "memories")
-        tell(f"{others} of audiences are left; --everything with --audience NAME erases those of one.")
-    document: dict[str, object] = {
-        "space": call.space_name,
-        "erased": [str(number) for number in ids],
-        "facts": erased.facts,
-        "documents": [str(number) for number in erased.documents],
-    }
-    call.answer(document, lambda screen: screen.line(f"Erased {named} from space {call.space_name}."))
+def _require_one_way(what: _What, audience: str | None) -> None:
+    """Raises UsageError unless one thing is named."""
+    if bool(what.ids) + (what.source is not None) + (what.speaker is not None) + what.everything != 1:
+        raise click.UsageError(ONE_WAY)
+    if what.everywhere and (audience is not None or what.ids or what.everything):
+        raise click.UsageError("--everywhere goes with --source or --speaker, and without --audience.")
 
 
-async def _named(call: Call, space: Space, written: str) -> StoredMemory | int:
-    """The memory with that id, or the id of one that was pruned. Raises NotFound."""
+async def _look(call: Call, space: Space, what: _What) -> tuple[Preview, list[StoredMemory]]:
+    """What would go, and the first of its memories. Raises NotFound with the hint that it may be in another space."""
     try:
-        return await called_for(call, space, written)
-    except NotFound:
-        for gone in await space.pruned(memory_id=memory_id(written)):
-            return gone
-        raise
+        preview = await what.preview(space)
+    except NotFound as error:
+        elsewhere = f"This looked in the space {call.space_name!r}; --space NAME looks in another one."
+        raise NotFound(error.message, hint=f"{error.hint} {elsewhere}" if error.hint else elsewhere) from error
+    shown: list[StoredMemory] = []
+    for each in preview.ids[:SHOWN]:
+        try:
+            shown.append(await space.get(each))
+        except NotFound:
+            continue  # of what was pruned only the id is shown
+    return preview, shown
 
 
-async def _all_of(space: Space, source: str | None) -> list[StoredMemory]:
-    found: list[StoredMemory] = []
-    while page := await space.list(limit=PAGE, before=found[-1] if found else None, superseded=True, source=source):
-        found += page
-    return found
-
-
-async def _erase_all(space: Space, source: str | None) -> list[int]:
-    erased: list[int] = []
-    # Siblings of a page go with it, so what is left is listed anew each time.
-    while page := await space.list(limit=ERASED, superseded=True, source=source):
-        erased += (await space.forget(*[each.id for each in page])).ids
-    while gone := await space.pruned(source=source, limit=ERASED):
-        erased += (await space.forget(*gone)).ids
-    return erased
-
-
-def _confirmed(found: list[StoredMemory | int], *, everything: bool, facts: bool) -> bool:
-    """Shows what would go and asks; with `everything` also of documents, with `facts` also of all of those.
-
-    False where there is nothing.
-    """
-    for each in found[:SHOWN]:
-        shown = f"#{each}  pruned" if isinstance(each, int) else f"#{each.id}  {one_line(each.summary)[:200]}"
-        tell(shown)
-    if len(found) > SHOWN:
-        tell(f"... and {len(found) - SHOWN:,} more.")
-    if not found and not everything:
-        tell("There are no such memories.")
+def _confirmed(call: Call, preview: Preview, shown: list[StoredMemory], what: _What, audience: str | None) -> bool:
+    """Shows what would go and asks; False where there is nothing."""
+    for line in preview_lines(preview, shown):
+        tell(line)
+    if not preview.removed and not preview.facts:
+        tell("There is nothing to erase.")
         return False
-    others = ", and all documents" if everything else ""
-    others += ", facts, people and personas of the space," if facts else ""
-    return click.confirm(f"Erase {counted(len(found), 'memory', 'memories')}{others} for good?", err=True)
+    if what.everything and audience is None:
+        return click.confirm(f"Erase the whole space {call.space_name} for good?", err=True)
+    facts = f" and {counted(len(preview.facts), 'fact')}" if preview.facts else ""
+    return click.confirm(f"Erase {counted(len(preview.ids), 'memory', 'memories')}{facts} for good?", err=True)
+
+
+def _tell_nothing(what: _What, preview: Preview) -> None:
+    """Why nothing went: what there is instead."""
+    if preview.sources:
+        tell(f"Nothing came from {what.source}. What there is came from: {', '.join(preview.sources)}.")
+    elif preview.shared:
+        tell(f"Somebody else bears the name {', '.join(preview.shared)}, too; name the id of the one who is meant.")
+
+
+def _show(screen: Screen, lines: list[str]) -> None:
+    for line in lines:
+        screen.line(line)
+
+
+def _progress(what: str) -> Callable[[int], None]:
+    """Says how far it is, now and then."""
+    clock = DatabaseClock()
+    told = clock.monotonic()
+
+    def reached(done: int) -> None:
+        nonlocal told
+        if clock.monotonic() - told >= QUIET_S:
+            told = clock.monotonic()
+            tell(f"{done:,} {what} erased so far ...")
+
+    return reached

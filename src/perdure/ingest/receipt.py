@@ -18,7 +18,7 @@ class Receipt:
         ids: the memories that went, all chunks and conclusions included.
         removed: rows that went, by table. rewritten: rows that stay, and were rid of words or pointers, by table.
         again: memories that bore out a conclusion that went with others; the next cognitive run looks at them again.
-        facts, documents: those that went.
+        facts: those that went with a person.
         remains: what may still be on disks, and until when.
 
     What the handle's audience may not see is erased where it has to be, and neither named nor counted.
@@ -29,7 +29,6 @@ class Receipt:
     rewritten: Mapping[str, int] = field(default_factory=dict)
     again: tuple[Id, ...] = ()
     facts: tuple[FactId, ...] = ()
-    documents: tuple[Id, ...] = ()
     remains: Remains | None = None
 
 
