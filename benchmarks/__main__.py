@@ -11,7 +11,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks import cognition, embedding, facts, importing, ranking, recalling, startup, updates, upkeep, words_in
+from benchmarks import (
+    cognition,
+    embedding,
+    facts,
+    importing,
+    ranking,
+    recalling,
+    rest,
+    startup,
+    updates,
+    upkeep,
+    words_in,
+)
 from benchmarks.measuring import say
 from benchmarks.plot import plot, plot_recall
 from benchmarks.server import BenchServer, bench_dir, open_server
@@ -25,7 +37,9 @@ SIZES: Final = {
 }
 """Memories in the large spaces, and dimensions. The smallest is still answered by index."""
 
-PARTS: Final = ("ranking", "recall", "import", "words-in", "upkeep", "cognition", "facts", "startup", "embedding")
+PARTS: Final = (
+    *("ranking", "recall", "rest", "import", "words-in", "upkeep", "cognition", "facts", "startup", "embedding"),
+)
 
 
 def main() -> None:
@@ -76,6 +90,8 @@ async def _measure(server: BenchServer, size: str, parts: tuple[str, ...]) -> di
         results["ranking"] = await ranking.measure(server, *SIZES[size])
     if "recall" in parts:
         results["recall"] = await recalling.measure(server, size)
+    if "rest" in parts:
+        results["rest"] = await rest.measure(server, size)
     return results
 
 

@@ -63,7 +63,7 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
         found.append(Target("`perdure --help`", f"{seconds:.2f} s", f"< {HELP_S} s", seconds < HELP_S))
     if results.get("embedding", {}).get("model"):
         found += _embedding(results["embedding"])
-    for part, said in (("upkeep", _upkeep), ("cognition", _cognition), ("facts", _facts)):
+    for part, said in (("upkeep", _upkeep), ("cognition", _cognition), ("facts", _facts), ("rest", _rest)):
         if part in results:
             found += said(results[part])
     if "words_in" in results:
@@ -119,6 +119,17 @@ def _ranking(ranking: Mapping[str, Any]) -> Iterator[Target]:
             "exact",
             row["paths"] == ["exact"],
         )
+
+
+def _rest(row: Mapping[str, Any]) -> Iterator[Target]:
+    yield Target(
+        f"recall over REST, {row['clients']} clients, {row['memories']:,} × {row['dimensions']}",
+        f"{row['per_second']} a second; p50 {row['ms']['p50']:.0f} ms, p95 {row['ms']['p95']:.0f} ms; "
+        f"CPU {row['server_cpu_ms']:.1f} ms in the server and {row['database_cpu_ms']:.1f} in PostgreSQL; "
+        f"{row['failed']} failed",
+        "",
+        None,
+    )
 
 
 def _facts(found: Sequence[Mapping[str, Any]]) -> Iterator[Target]:
