@@ -1,7 +1,8 @@
 """A real PostgreSQL for every test that needs one: an embedded server of its own, or one that is named.
 
 PERDURE_TEST_DATABASE_URL names a throw-away server by the URL of a superuser; the tests make databases on it and the
-roles perdure_owner, perdure_app and perdure_worker.
+roles perdure_owner, perdure_app and perdure_worker. With PERDURE_TEST_POOLER=1 both serving roles go through PgBouncer
+in transaction mode, which has to be installed.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ import pytest
 
 if TYPE_CHECKING:
     from perdure.store.embedded import ServerUrls
+    from tests.doubles.pgbouncer import Pooler
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class TestServer:
 
     server_url: str
     passwords: dict[str, str]
+    pooler: Pooler | None = None
 
     def urls(self, database: str) -> ServerUrls:
         from psycopg.conninfo import make_conninfo
@@ -37,6 +41,9 @@ class TestServer:
             make_conninfo(self.server_url, user=role, password=self.passwords[role], dbname=database)
             for role in (OWNER, APP, WORKER)
         )
+        if self.pooler is not None:
+            through = {"host": self.pooler.host, "port": self.pooler.port}
+            app, worker = make_conninfo(app, **through), make_conninfo(worker, **through)
         return ServerUrls(owner=owner, app=app, worker=worker)
 
     def make(self, database: str, template: str = "template1") -> ServerUrls:
@@ -62,14 +69,34 @@ def test_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer
     from perdure.store.roles import APP, OWNER, WORKER, make_roles
 
     passwords = {role: secrets.token_urlsafe(12) for role in (OWNER, APP, WORKER)}
-    named = os.environ.get("PERDURE_TEST_DATABASE_URL")
-    if named:
-        make_roles(named, passwords)
-        yield TestServer(named, passwords)
-        return
-    with EmbeddedServer.open(tmp_path_factory.mktemp("server")) as server:
-        make_roles(server.admin_url, passwords)
-        yield TestServer(server.admin_url, passwords)
+    with ExitStack() as stack:
+        url = os.environ.get("PERDURE_TEST_DATABASE_URL")
+        if not url:
+            url = stack.enter_context(EmbeddedServer.open(tmp_path_factory.mktemp("server"))).admin_url
+        make_roles(url, passwords)
+        pooler = None
+        if os.environ.get("PERDURE_TEST_POOLER"):
+            pooler = stack.enter_context(_pooler(url, passwords))
+        yield TestServer(url, passwords, pooler)
+
+
+@contextmanager
+def _pooler(url: str, passwords: dict[str, str]) -> Iterator[Pooler]:
+    """PgBouncer for both serving roles; the owner goes to the server itself, as everywhere."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    from perdure.store.roles import SERVING
+    from tests.doubles.pgbouncer import pooling
+
+    parts = conninfo_to_dict(url)
+    serving = {role: passwords[role] for role in SERVING}
+    with (
+        pooling(str(parts["host"]), int(parts.get("port") or 5432), serving) as pooler,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        if not pooler.prepares:
+            patch.setenv("PERDURE_DATABASE_PREPARE", "false")
+        yield pooler
 
 
 @pytest.fixture(scope="session")
