@@ -44,9 +44,10 @@ request = function()
 end
 done = function(summary, latency, requests)
   local errors = summary.errors
+  local failed = errors.connect + errors.read + errors.write + errors.timeout + errors.status
   local form = 'FIGURES {"requests": %d, "seconds": %f, "p50": %f, "p95": %f, "p99": %f, "failed": %d}'
-  io.stdout:write(string.format(form, summary.requests, summary.duration / 1e6,
-    latency:percentile(50) / 1e3, latency:percentile(95) / 1e3, latency:percentile(99) / 1e3, errors.connect + errors.read + errors.write + errors.timeout + errors.status))
+  local ms = function(share) return latency:percentile(share) / 1e3 end
+  io.stdout:write(string.format(form, summary.requests, summary.duration / 1e6, ms(50), ms(95), ms(99), failed))
 end
 """
 
