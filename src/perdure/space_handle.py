@@ -42,3 +42,9 @@ class SpaceHandle:
 
     async def _in(self, space: SpaceRow, work: Callable[[SpaceTransaction], Awaitable[T]]) -> T:
         return await self._resources.database.in_space(space.id, work)
+
+
+async def time_zone_of(handle: SpaceHandle) -> str:
+    """The zone in which the space's dates are told; that of a space that isn't there yet is UTC."""
+    space = await handle._memory.find_space(handle.name)
+    return space.time_zone if space else "UTC"

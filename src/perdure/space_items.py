@@ -27,6 +27,8 @@ from perdure.store.database import SpaceTransaction
 from perdure.store.items import Item, NewItem, Reach
 from perdure.text import clean, passages, require_text, truncate_chars
 
+__all__ = ["Answer", "GetItem", "Item", "ListNamespaces", "Operation", "PutItem", "SearchItems", "SpaceItems"]
+
 MAX_VALUE_BYTES: Final = 1024 * 1024
 MAX_LABELS: Final = 32
 MAX_NAMESPACE_BYTES: Final = 1024
@@ -34,7 +36,7 @@ MAX_KEY_BYTES: Final = 512
 MAX_PASSAGES: Final = 64
 """Passages that an item is found by, of 1000 characters at most; what is beyond them is kept, and not found."""
 MAX_OPERATIONS: Final = 1000
-MAX_PAGE: Final = 1000
+MAX_PAGE: Final = 10_000
 MAX_OFFSET: Final = 1_000_000
 MAX_TTL_MINUTES: Final = 100 * 366 * 24 * 60
 BATCH: Final = 16
@@ -140,7 +142,7 @@ class SpaceItems(SpaceHandle):
         Args:
             prefix: labels that the namespace begins with; none: all items of this audience.
             filter: what the values hold, by equality or by $eq, $ne, $gt, $gte, $lt, $lte; see `rules.item_filters`.
-            limit: 1..1000. offset: 0..1,000,000.
+            limit: 1..10,000. offset: 0..1,000,000.
             refresh: the time to live of what is found begins anew.
         """
         (found,) = await self.run([SearchItems(tuple(prefix), query, filter, limit, offset, refresh)])
