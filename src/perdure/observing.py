@@ -132,7 +132,7 @@ def observed(
 def _answered(verb: str, seconds: float, result: object) -> Answered:
     timings: Mapping[str, float] = getattr(result, "timings_ms", {})
     of = getattr(result, "recall", result)
-    brought: Sized = getattr(of, "memories", None) or getattr(of, "hits", ())
+    brought: Sized = getattr(of, "memories", None) or getattr(of, "hits", None) or ()
     count = len(brought) if verb in _BRING else None
     status = getattr(result, "status", None)
     return Answered(

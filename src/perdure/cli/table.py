@@ -49,9 +49,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         ),
         "cognition": Entry("perdure.cli.cognition:cognition", "Show, draw or take back conclusions."),
         "upkeep": Entry("perdure.cli.upkeep:upkeep", "Let memories fade, and prune what has had its time."),
-        "backup": Entry(
-            "perdure.cli.backup:backup", "Back the embedded database up, or make a new one of a backup."
-        ),
+        "backup": Entry("perdure.cli.backup:backup", "Back the embedded database up, or make a new one of a backup."),
         "retriage": Entry("perdure.cli.retriage:retriage", "Judge what was stored without a language model."),
     },
     "Serving": {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final
 
+import psycopg
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
@@ -65,6 +66,14 @@ FETCHED: Final = 500
 """Rows that a cursor brings at a time."""
 
 
+class RowsRefused(Exception):
+    """The database refuses rows: `rule` is the constraint or column that they break. Their values are not told."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(rule)
+        self.rule = rule
+
+
 async def count_rows(tx: SpaceTransaction, table: Table) -> int:
     row = await tx.fetch_one(sql.SQL(COUNT_ROWS).format(table=sql.Identifier(table.name)))
     assert row is not None
@@ -85,13 +94,20 @@ async def read_rows(tx: SpaceTransaction, table: Table) -> AsyncIterator[dict[st
 async def write_rows(
     tx: SpaceTransaction, table: Table, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Adds rows as `read_rows` gave them; columns that are not named get what the table gives by itself."""
+    """Adds rows as `read_rows` gave them; columns that are not named get what the table gives by itself.
+
+    Raises RowsRefused.
+    """
     statement = sql.SQL(WRITE_ROWS).format(
         table=sql.Identifier(table.name),
         columns=sql.SQL(", ").join(map(sql.Identifier, columns)),
         chosen=_named(columns),
     )
-    await tx.execute(statement, {"rows": Jsonb(list(rows))})
+    try:
+        await tx.execute(statement, {"rows": Jsonb(list(rows))})
+    except (psycopg.errors.IntegrityError, psycopg.errors.DataError) as error:
+        rule = error.diag.constraint_name or error.diag.column_name or "a value of the wrong kind"
+        raise RowsRefused(rule) from None
 
 
 async def delete_rows(tx: SpaceTransaction, table: Table) -> int:
@@ -112,8 +128,11 @@ async def reach(tx: Transaction, sequence: str, highest: int, most: int) -> bool
 
 
 async def rename_space(tx: SpaceTransaction, name: str, time_zone: str, created_at: object) -> None:
-    """Gives the space its name; a name that is taken is refused by the table."""
-    await tx.execute(RENAME, {"name": name, "time_zone": time_zone, "created_at": created_at})
+    """Gives the space its name. Raises RowsRefused where another one has it, or what is given is none."""
+    try:
+        await tx.execute(RENAME, {"name": name, "time_zone": time_zone, "created_at": created_at})
+    except (psycopg.errors.IntegrityError, psycopg.errors.DataError) as error:
+        raise RowsRefused(error.diag.constraint_name or "a value of the wrong kind") from None
 
 
 async def delete_space(tx: SpaceTransaction) -> None:

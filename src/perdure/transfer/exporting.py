@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import perdure
 from perdure.errors import InvalidInput
 from perdure.resources import Resources
 from perdure.store.audit import note
 from perdure.store.catalogue import Table, tables_of_spaces
 from perdure.store.database import SpaceTransaction
+from perdure.store.embedded_files import perdure_version
 from perdure.store.spaces import SpaceRow
 from perdure.store.transfer_rows import count_rows, read_rows
 from perdure.transfer.format import LEASES, LEFT_OUT, VECTORS, Manifest, Writer, writing
@@ -84,7 +84,7 @@ def _manifest(
         time_zone=space.time_zone,
         created_at=space.created_at.isoformat(),
         exported_at=tx.now.isoformat(),
-        perdure=perdure.__version__,
+        perdure=perdure_version(),
         vectors=vectors,
         columns={table.name: list(table.columns) for table in tables},
         counts=counts,

@@ -11,8 +11,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-import psycopg
-
 from perdure import documents, door, ingest
 from perdure.errors import Conflict, InvalidInput
 from perdure.resources import Resources
@@ -26,6 +24,7 @@ from perdure.store.postings import insert_postings
 from perdure.store.sketches import sketches
 from perdure.store.spaces import SpaceRow, create_space, find_space, lock_space, set_family
 from perdure.store.transfer_rows import (
+    RowsRefused,
     bare_memories,
     delete_rows,
     delete_space,
@@ -265,18 +264,12 @@ async def _checked(moving: _Import, work: Callable[[SpaceTransaction], Awaitable
     """Runs work, and says which lines the database refused; never what stands in them."""
     try:
         await _in(moving, work)
-    except psycopg.errors.UniqueViolation as error:
-        if error.diag.constraint_name == "spaces_name_key":
+    except RowsRefused as error:
+        if error.rule == "spaces_name_key":
             raise Conflict(f"A space {moving.name!r} was made meanwhile.", hint="Name another one.") from None
-        raise _refused(moving, lines, error) from None
-    except (psycopg.errors.IntegrityError, psycopg.errors.DataError) as error:
-        raise _refused(moving, lines, error) from None
-
-
-def _refused(moving: _Import, lines: list[int], error: psycopg.Error) -> InvalidInput:
-    constraint = error.diag.constraint_name or error.diag.column_name or "a value of the wrong kind"
-    limit = f"the database refuses one of the rows up to line {lines[-1] if lines else 'the last'} ({constraint})"
-    return InvalidInput("file", moving.file.path.name, limit, line=lines[0] if lines else None)
+        limit = f"the database refuses one of the rows up to line {lines[-1] if lines else 'the last'} ({error.rule})"
+        line = lines[0] if lines else None
+        raise InvalidInput("file", moving.file.path.name, limit, line=line) from None
 
 
 async def _in(moving: _Import, work: Callable[[SpaceTransaction], Awaitable[Any]]) -> Any:

@@ -29,7 +29,8 @@ def from_wire(type_: Any, data: object, field: str = "body") -> Any:
     """A value from its JSON form. Raises InvalidInput, which names the field that doesn't fit."""
     if get_origin(type_) is Iterable:
         # Of an Iterable the items would be looked at one by one, when it is too late to refuse them.
-        type_ = tuple[get_args(type_)[0], ...]
+        (item,) = get_args(type_)
+        type_ = tuple.__class_getitem__((item, ...))
     try:
         return adapter(type_).validate_python(data)
     except ValidationError as error:
