@@ -114,12 +114,16 @@ class WatchedDatabase(Database):
         *,
         writer: bool = False,
         ranks: bool = False,
+        snapshot: bool = False,
+        erasing: bool = False,
         timeout_s: float = 30.0,
     ) -> T:
         self.watch.open_transactions += 1
         self.watch.transactions += 1
         try:
-            return await super().in_space(space_id, work, writer=writer, ranks=ranks, timeout_s=timeout_s)
+            return await super().in_space(
+                space_id, work, writer=writer, ranks=ranks, snapshot=snapshot, erasing=erasing, timeout_s=timeout_s
+            )
         finally:
             self.watch.open_transactions -= 1
 

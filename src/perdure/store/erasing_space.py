@@ -21,14 +21,19 @@ UNFINISHED: Final = """
 
 DELETE_SPACE: Final = "DELETE FROM spaces WHERE id = %(space_id)s"
 
-# Highest keys first: a chunk goes before the text that it belongs to.
+# Highest keys first: a chunk goes before the text that it belongs to. What lies above one key is found by its index;
+# joined by its keys, a table that nobody has analysed yet is compared with itself row by row.
 DELETE_SOME: Final = """
     DELETE FROM {table} r
-    WHERE r.space_id = %(space_id)s AND ({key}) IN (
-        SELECT {key} FROM {table} t WHERE t.space_id = %(space_id)s ORDER BY {downwards} LIMIT %(limit)s)
+    WHERE r.space_id = %(space_id)s AND ({key}) >= (
+        SELECT {key} FROM (
+            SELECT {key} FROM {table} t WHERE t.space_id = %(space_id)s ORDER BY {downwards} LIMIT %(limit)s) highest
+        ORDER BY {key} LIMIT 1)
 """
 
 DELETE_ALL: Final = "DELETE FROM {table} r WHERE r.space_id = %(space_id)s"
+
+SERVER_TIME: Final = "SELECT clock_timestamp() AS at"
 
 COUNT_ROWS: Final = "SELECT count(*) AS n FROM {table} t WHERE t.space_id = %(space_id)s"
 
@@ -47,7 +52,7 @@ async def take_name(tx: SpaceTransaction, space: SpaceRow) -> None:
 
 async def server_time(tx: Transaction) -> datetime:
     """What the server's own clock says, by which it knows its transactions."""
-    row = await tx.fetch_one("SELECT clock_timestamp() AS at")
+    row = await tx.fetch_one(SERVER_TIME)
     assert row is not None
     at: datetime = row["at"]
     return at

@@ -54,20 +54,20 @@ FIND_PRUNED: Final = """
 """
 
 QUEUED_FROM: Final = """
-    q.space_id = %(space_id)s AND (%(everywhere)s OR q.audience IS NOT DISTINCT FROM %(audience)s)
+    (%(everywhere)s OR q.audience IS NOT DISTINCT FROM %(audience)s)
     AND (%(whole)s OR q.kind = ANY(%(kinds)s::text[])
          OR q.kind <> 'archive' AND q.speaker = ANY(%(speakers)s::text[]))
 """
-COUNT_QUEUED: Final = "SELECT count(*) AS n FROM {queue} q WHERE {came}"
-DROP_QUEUED: Final = "DELETE FROM {queue} q WHERE {came}"
+COUNT_QUEUED: Final = "SELECT count(*) AS n FROM {queue} q WHERE q.space_id = %(space_id)s AND {came}"
+DROP_QUEUED: Final = "DELETE FROM {queue} q WHERE q.space_id = %(space_id)s AND {came}"
 
 FAILED_FROM: Final = """
-    f.space_id = %(space_id)s AND (%(everywhere)s OR f.context ->> 'audience' IS NOT DISTINCT FROM %(audience)s)
+    (%(everywhere)s OR f.context ->> 'audience' IS NOT DISTINCT FROM %(audience)s)
     AND (%(whole)s OR f.context ->> 'kind' = ANY(%(kinds)s::text[])
          OR f.context ->> 'kind' <> 'archive' AND f.context ->> 'speaker' = ANY(%(speakers)s::text[]))
 """
-COUNT_FAILED: Final = "SELECT count(*) AS n FROM failed_operations f WHERE {came}"
-DROP_FAILED: Final = "DELETE FROM failed_operations f WHERE {came}"
+COUNT_FAILED: Final = "SELECT count(*) AS n FROM failed_operations f WHERE f.space_id = %(space_id)s AND {came}"
+DROP_FAILED: Final = "DELETE FROM failed_operations f WHERE f.space_id = %(space_id)s AND {came}"
 
 ARCHIVES_WITH: Final = """
     SELECT q.id, q.kind, q.payload, q.last_error FROM pending_distillation q

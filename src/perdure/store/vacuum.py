@@ -5,10 +5,12 @@ A vacuum needs the owner of the tables, waits for nobody and lets nobody wait.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, LiteralString
+from typing import Final
 
 import psycopg
 from psycopg import sql
@@ -16,13 +18,14 @@ from psycopg import sql
 from perdure.errors import DatabaseUnavailable
 from perdure.store.database import Connection, Database, Transaction
 
-TABLE_TIMEOUT_S: Final = 60
-"""Seconds that the vacuum of one table may take: that of a large vector index is better left to a quiet hour."""
-
 # TRUNCATE would lock the table for a moment, SKIP_LOCKED passes over one that somebody alters or vacuums now, and
 # without INDEX_CLEANUP few dead rows would stay in the indexes.
 VACUUM: Final = "VACUUM (SKIP_LOCKED, TRUNCATE FALSE, INDEX_CLEANUP ON, PARALLEL 0) {table}"
-LIMIT: Final[LiteralString] = f"SET statement_timeout = '{TABLE_TIMEOUT_S}s'"
+TABLE_TIMEOUT_S: Final = 60.0
+"""Seconds that the vacuum of one table may take: that of a large vector index is better left to a quiet hour."""
+SERVER_TIME: Final = "SELECT clock_timestamp() AS at"
+# Statistics are written when a transaction ends; the next statement of the same connection sees them.
+FLUSH: Final = "SELECT pg_stat_force_next_flush()"
 
 # A vacuum leaves what a transaction that began before the erasure may still read.
 OLDER: Final = """
@@ -88,7 +91,7 @@ async def clean_up(database: Database, tables: Collection[str]) -> Remains:
                 row = await (await owner.execute(OLDER, {"at": server["at"]})).fetchone()
                 held = int(row["n"]) if row else 0
         except (psycopg.Error, DatabaseUnavailable):
-            held = held or 0
+            done = []
     left = [name for name in names if name not in done]
     return _told(server, done, left, held, owner=database.has_owner)
 
@@ -101,16 +104,13 @@ async def _read_server(tx: Transaction) -> dict[str, object]:
 
 async def _vacuum(owner: Connection, tables: list[str]) -> list[str]:
     """The tables that were vacuumed; one that takes too long, or that somebody has locked, isn't among them."""
-    await owner.execute(LIMIT)
-    row = await (await owner.execute("SELECT clock_timestamp() AS at")).fetchone()
+    row = await (await owner.execute(SERVER_TIME)).fetchone()
     assert row is not None
-    for table in tables:
-        try:
-            await owner.execute(sql.SQL(VACUUM).format(table=sql.Identifier(table)))
-        except psycopg.errors.QueryCanceled:
-            continue
-    # Statistics are written when a transaction ends; the next statement of the same connection sees them.
-    await owner.execute("SELECT pg_stat_force_next_flush()")
+    with suppress(TimeoutError):
+        for table in tables:
+            async with asyncio.timeout(TABLE_TIMEOUT_S):
+                await owner.execute(sql.SQL(VACUUM).format(table=sql.Identifier(table)))
+    await owner.execute(FLUSH)
     found = await (await owner.execute(VACUUMED_SINCE, {"tables": tables, "at": row["at"]})).fetchall()
     return sorted(each["relname"] for each in found)
 
@@ -136,11 +136,11 @@ def _told(server: dict[str, object], done: list[str], left: list[str], held: int
         tuple(done),
         tuple(left),
         dead,
-        "Bytes in the free space of the server's files, until new rows take it; no statement, dump or replica has them."
-        " VACUUM FULL rewrites a table at once, and locks it meanwhile.",
-        f"The server's log holds the erased words until it writes over them: after two checkpoints (one at least every"
-        f" {pause}, if anything is written), of at most {server['max_wal_size']} and {server['wal_keep_size']} kept."
-        + kept,
+        "Bytes may stay in the free space of the server's files until new rows take it; no statement and no dump reads"
+        " them. VACUUM FULL rewrites a table at once, and locks it meanwhile.",
+        f"The write-ahead log holds the erased words until the server writes over it, after two checkpoints at the"
+        f" earliest (one every {pause} while anything is written; max_wal_size {server['max_wal_size']}, wal_keep_size"
+        f" {server['wal_keep_size']})." + kept,
         at + 2 * pause,
         f"{server['slots']} replication slots: a replica follows, and has a log of its own."
         if server["slots"]
