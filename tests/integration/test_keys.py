@@ -12,7 +12,7 @@ import pytest
 from perdure import Conflict, InvalidInput, Memory, NotFound
 from perdure.acting import Scope
 from perdure.store.database import Transaction
-from perdure.store.keys import Admission, admit, let_go_of_space
+from perdure.store.keys import Admission, admit
 from tests.doubles.clock import SkippingClock
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
@@ -156,16 +156,14 @@ async def test_its_last_use_is_known_to_the_minute(keyed: Memory, noon: Skipping
 
 async def test_a_key_does_not_reach_who_gets_the_name_of_an_erased_space(keyed: Memory) -> None:
     old, other = f"old-{secrets.token_hex(4)}", f"other-{secrets.token_hex(4)}"
+    await keyed.space(old).save("What the former owner said")
     _, alone = await keyed.create_key(a_name(), spaces=[old])
     _, both = await keyed.create_key(a_name(), spaces=[old, other])
     ended, _ = await keyed.create_key(a_name(), spaces=[old])
     await keyed.revoke_key(ended.name)
     _, every = await keyed.create_key(a_name())
-
-    async def erase(tx: Transaction) -> list[int]:
-        return await let_go_of_space(tx, old)
-
-    assert len(await keyed.resources.database.across(erase)) == 3
+    await keyed.forget_space(old)
+    assert (await keyed.audit(kind="limit_keys"))[0].touched == 3
     assert await admitted(keyed, alone) is None
     found = await admitted(keyed, both)
     assert found is not None

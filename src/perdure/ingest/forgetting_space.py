@@ -23,6 +23,7 @@ from perdure.store.erasing_space import (
     take_name,
     unfinished,
 )
+from perdure.store.keys import let_go_of_space
 from perdure.store.spaces import SpaceRow
 
 BATCH: Final = 5000
@@ -42,7 +43,12 @@ async def forget_space(resources: Resources, space: SpaceRow | None, progress: P
     database = resources.database
     if space is not None:
         row = space
-        await database.in_space(row.id, lambda tx: take_name(tx, row), erasing=True)
+
+        async def begin(tx: SpaceTransaction) -> None:
+            await take_name(tx, row)
+            await let_go_of_space(tx, row.name)
+
+        await database.in_space(row.id, begin, erasing=True)
     erased = Erased()
     for each in await database.across(unfinished):
         erased.add(await _empty(resources, each, progress))
