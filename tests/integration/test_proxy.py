@@ -210,6 +210,30 @@ async def test_two_chats_at_once_keep_their_own_memory(
         assert ("cats</memory>" in seen) == (request.body["user"] == f"{user}-b")
 
 
+async def test_the_chat_goes_on_when_the_database_is_away(
+    urls: ServerUrls, embedder: HashedEmbedder, chat: ChatServer, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from perdure.errors import DatabaseUnavailable
+    from perdure.store.database import Database
+
+    async def away(*args: object, **kwargs: object) -> None:
+        raise DatabaseUnavailable("away")
+
+    async with served(urls, embedder, proxy_url=chat.url) as address:
+        chat.then("", Say("Hello."), Say("Still here."))
+        async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key="k", max_retries=0) as client:
+            await client.chat.completions.create(model="any", messages=ask("Hi"), user=user)
+            monkeypatch.setattr(Database, "across", away)
+            monkeypatch.setattr(Database, "in_space", away)
+            monkeypatch.setattr("perdure.serve.auth.REMEMBERED_S", -1.0)
+            again = ask("Are you there?")
+            answer = await client.chat.completions.with_raw_response.create(model="any", messages=again, user=user)
+            assert answer.parse().choices[0].message.content == "Still here."
+            assert answer.headers["X-Perdure-Captured"] == "waiting"
+            with pytest.raises(openai.InternalServerError):
+                await client.get("/spaces", cast_to=object)
+
+
 async def test_the_chat_goes_on_when_memory_fails(
     urls: ServerUrls, embedder: HashedEmbedder, chat: ChatServer, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

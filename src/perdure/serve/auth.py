@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -19,7 +19,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from perdure.acting import Actor, Door, acting
-from perdure.errors import ConfigurationError, PerdureError
+from perdure.errors import ConfigurationError, DatabaseUnavailable, PerdureError
 from perdure.memory import Memory
 from perdure.serve.caller import Caller, Forbidden, Unauthenticated
 from perdure.serve.limits import Buckets
@@ -27,11 +27,17 @@ from perdure.serve.problems import problem
 from perdure.store.database import Transaction
 from perdure.store.keys import Admission, admit, any_keys, read_token
 
+T = TypeVar("T")
+
 OPEN_PATHS: Final = frozenset({"/livez", "/readyz", "/docs", "/openapi.json"})
 """Paths that tell nothing of anybody: whether the server is up, and what it could be asked."""
 REMEMBERED_S: Final = 5.0
 """How long a key that was good counts without another look: so soon one that is revoked stops working."""
 MOST_REMEMBERED: Final = 1024
+STALE_S: Final = 900.0
+"""How long a chat goes on with what was known of its key before the database went away: a chat survives its memory."""
+LOOK_S: Final = 2.0
+"""How long a chat waits for the database to say whose its key is."""
 PASSED_ON: Final = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 """Headers by which a request says that another machine had made it."""
 EXPOSED: Final = ("Retry-After", "Mcp-Session-Id", "WWW-Authenticate")
@@ -41,6 +47,7 @@ EXPOSED: Final = ("Retry-After", "Mcp-Session-Id", "WWW-Authenticate")
 class _Remembered:
     caller: Caller
     until: float
+    stale_until: float
 
 
 class Doorkeeper:
@@ -52,19 +59,28 @@ class Doorkeeper:
         self._remembered: OrderedDict[bytes, _Remembered] = OrderedDict()
         self._needs_keys = False
         self._looked_at: float | None = None
+        self._away_until = 0.0
         self.buckets = Buckets(self._clock, memory.settings.serve_rate, memory.settings.serve_burst)
 
-    async def needs_keys(self) -> bool:
-        """Whether there has ever been a key; that doesn't change back."""
+    async def needs_keys(self, *, chats: bool = False) -> bool:
+        """Whether there has ever been a key; that doesn't change back.
+
+        `chats`: who asks would rather go on with what was known than wait for a database that is away.
+        """
         now = self._clock.monotonic()
         fresh = self._looked_at is not None and now - self._looked_at < REMEMBERED_S
         if not self._needs_keys and not fresh:
-            self._needs_keys = await self._memory.resources.database.across(any_keys)
-            self._looked_at = now
+            try:
+                self._needs_keys = await self._ask(any_keys, chats=chats)
+            except DatabaseUnavailable:
+                if not chats or self._looked_at is None:
+                    raise
+            else:
+                self._looked_at = now
         return self._needs_keys
 
-    async def caller(self, token: str) -> Caller | None:
-        """Whose key this is; None if it is none, or no longer."""
+    async def caller(self, token: str, *, chats: bool = False) -> Caller | None:
+        """Whose key this is; None if it is none, or no longer. `chats` as above."""
         if read_token(token) is None:
             return None
         digest, now = hashlib.sha256(token.encode()).digest(), self._clock.monotonic()
@@ -75,7 +91,12 @@ class Doorkeeper:
         async def look(tx: Transaction) -> Admission | None:
             return await admit(tx, token)
 
-        found = await self._memory.resources.database.across(look)
+        try:
+            found = await self._ask(look, chats=chats)
+        except DatabaseUnavailable:
+            if chats and known is not None and now < known.stale_until:
+                return known.caller
+            raise
         if found is None:
             self._remembered.pop(digest, None)
             return None
@@ -83,11 +104,23 @@ class Doorkeeper:
         caller = Caller(
             key.name, str(key.id), frozenset(key.scopes), None if key.spaces is None else frozenset(key.spaces)
         )
-        self._remembered[digest] = _Remembered(caller, now + min(REMEMBERED_S, found.seconds))
+        until, stale = (now + min(seconds, found.seconds) for seconds in (REMEMBERED_S, STALE_S))
+        self._remembered[digest] = _Remembered(caller, until, stale)
         self._remembered.move_to_end(digest)
         if len(self._remembered) > MOST_REMEMBERED:
             self._remembered.popitem(last=False)
         return caller
+
+    async def _ask(self, look: Callable[[Transaction], Awaitable[T]], *, chats: bool) -> T:
+        """Asks the database; a chat waits for it shortly, and after a vain try for a while not at all."""
+        if chats and self._clock.monotonic() < self._away_until:
+            raise DatabaseUnavailable("The database did not answer a moment ago.", hint="Repeat the request.")
+        try:
+            database = self._memory.resources.database
+            return await (database.across(look, timeout_s=LOOK_S) if chats else database.across(look))
+        except DatabaseUnavailable:
+            self._away_until = self._clock.monotonic() + REMEMBERED_S
+            raise
 
 
 class Guard:
@@ -118,11 +151,12 @@ class Guard:
         if self._doorkeeper is None or self._doorkeeper[0] is not memory:
             self._doorkeeper = memory, Doorkeeper(memory)
         keeper, headers = self._doorkeeper[1], Headers(scope=scope)
-        if not await keeper.needs_keys():
+        chats = door_of(scope["path"]) is Door.PROXY
+        if not await keeper.needs_keys(chats=chats):
             require_local(scope, headers, origins_of(memory.settings.serve_origins))
             return Caller()
         token = token_of(headers)
-        caller = None if token is None else await keeper.caller(token)
+        caller = None if token is None else await keeper.caller(token, chats=chats)
         if caller is None:
             missing = "needs a key" if token is None else "came with a key that doesn't hold"
             raise Unauthenticated(f"This request {missing}.", hint="Send one as `Authorization: Bearer KEY`.")
