@@ -103,6 +103,21 @@ async def test_memories_come_and_go_as_in_the_library(there: AsyncRemoteSpace, h
         await there.get(memory_id)
 
 
+async def test_what_is_forgotten_is_previewed_and_told_by_table(there: AsyncRemoteSpace, here: Space) -> None:
+    await there.save("Said by Ada", speaker="Ada")
+    preview = await there.preview_forget(user_id="Ada")
+    assert preview == await here.preview_forget(user_id="Ada")
+    receipt = await there.forget_person("Ada")
+    assert (receipt.ids, receipt.removed["memories"]) == (preview.ids, 1)
+    assert receipt.remains is not None
+    assert "memories" in receipt.remains.vacuumed
+    await there.save("Said by nobody")
+    assert len((await there.forget_source("user")).ids) == 1
+    await there.save("The last word")
+    assert (await there.forget_everything()).removed["spaces"] == 1
+    assert await there.list() == ()
+
+
 async def test_a_turn_is_recalled_and_captured(there: AsyncRemoteSpace, here: Space) -> None:
     await there.save(PEANUTS, salience=9)
     recall = await there.recall("Is Ada allergic to peanuts?", history=[{"role": "user", "content": "Hello"}])
