@@ -19,6 +19,7 @@ import numpy as np
 from perdure import door
 from perdure.door import require_json
 from perdure.errors import InvalidInput
+from perdure.item_vectors import BATCH, embed_items
 from perdure.rules.item_filters import namespace_pattern, read_filter
 from perdure.space_handle import SpaceHandle
 from perdure.store import items as store
@@ -39,7 +40,7 @@ MAX_OPERATIONS: Final = 1000
 MAX_PAGE: Final = 10_000
 MAX_OFFSET: Final = 1_000_000
 MAX_TTL_MINUTES: Final = 100 * 366 * 24 * 60
-BATCH: Final = 16
+MAX_EMBEDDED: Final = 100_000
 QUERY_CHARS: Final = 1000
 
 
@@ -193,31 +194,11 @@ class SpaceItems(SpaceHandle):
 
         return await self._in(space, work)
 
-    async def embed(self, *, limit: int = 100_000) -> int:
+    async def embed(self, *, limit: int = MAX_EMBEDDED) -> int:
         """Embeds what has no vector of the embedder at hand, after another one was configured; returns how much."""
-        most = door.require_number(limit, "limit", 1, 100_000)
+        most = door.require_number(limit, "limit", 1, MAX_EMBEDDED)
         space = await self._memory.find_space(self.name)
-        family_id = self._resources.family.id
-        filled = 0
-        while space is not None and filled < most:
-            left = min(BATCH, most - filled)
-
-            async def look(tx: SpaceTransaction, left: int = left) -> list[tuple[int, int, str]]:
-                return await store.find_unembedded(tx, family_id, left)
-
-            found = await self._in(space, look)
-            if not found:
-                break
-            vectors = await self._embed([words for *_, words in found])
-            places = [(item_id, position) for item_id, position, _ in found]
-
-            async def keep(
-                tx: SpaceTransaction, places: list[tuple[int, int]] = places, vectors: np.ndarray = vectors
-            ) -> int:
-                return await store.insert_vectors(tx, family_id, places, vectors)
-
-            filled += await self._in(space, keep)
-        return filled
+        return 0 if space is None else await embed_items(self._resources, space, limit=most)
 
     async def _read(self, tx: SpaceTransaction, asked: Operation, queries: Mapping[str, np.ndarray]) -> Answer:
         if isinstance(asked, GetItem):

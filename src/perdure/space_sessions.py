@@ -35,7 +35,7 @@ class SpaceSessions(SpaceHandle):
             return []
 
         async def read(tx: SpaceTransaction) -> list[Any]:
-            return await store.read_session(tx, self.audience, name, most)
+            return [json.loads(item) for item in await store.read_session(tx, self.audience, name, most)]
 
         return await self._in(space, read)
 
@@ -70,7 +70,7 @@ class SpaceSessions(SpaceHandle):
             if found is None:
                 return None
             await note(tx, "pop_session_item", [found[0]])
-            return found[1]
+            return json.loads(found[1])
 
         return await self._in(space, write)
 
@@ -88,7 +88,7 @@ class SpaceSessions(SpaceHandle):
 
 
 def _written(item: object) -> str:
-    """As JSON that holds ASCII alone: in it PostgreSQL keeps what no text of it can, a NUL or half a surrogate pair."""
+    """As JSON that holds ASCII alone, and so what no text of PostgreSQL can hold: a NUL, or half a surrogate pair."""
     if not isinstance(item, Mapping):
         raise InvalidInput("items", item, "each has to be an object with names as text")
     try:

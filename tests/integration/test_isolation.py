@@ -17,6 +17,8 @@ from perdure import (
     Space,
     SpaceRefused,
 )
+from perdure.space_items import SpaceItems
+from perdure.space_sessions import SpaceSessions
 from perdure.store.database import DatabaseUrls, SpaceTransaction
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
@@ -74,6 +76,8 @@ async def test_raw_statements_of_the_application_reach_one_space_in_every_table(
         await each.set_server("guild", self_teaching_enabled=True)
         await each.add_document(b"All about lamps.", name="lamps.txt")
         await each.set_task("mend the lamp")
+        await SpaceItems.of(each).put(("lamps",), "attic", {"works": False}, words=["the lamp in the attic"])
+        await SpaceSessions.of(each).add("chat", [{"role": "user", "content": "mend the lamp"}])
     my_row, their_row = [await memory.find_space(space.name) for space in (mine, theirs)]
     async with await psycopg.AsyncConnection.connect(urls.app, autocommit=True) as connection:
         rows = await (await connection.execute(SPACE_TABLES)).fetchall()
@@ -86,7 +90,7 @@ async def test_raw_statements_of_the_application_reach_one_space_in_every_table(
             assert {space_id for (space_id,) in seen} <= {my_row.id}, name
             assert gone.rowcount == 0, name
             filled.update([name] if seen else [])
-    assert len(filled) >= 18, sorted(filled)
+    assert len(filled) >= 21, sorted(filled)
     assert (await theirs.stats()).memories == 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -224,6 +225,31 @@ async def test_another_embedder_finds_items_once_they_are_embedded(urls) -> None
         assert await items.embed() == 2
         assert [item.score is not None for item in await items.search(("m",), query="cat")] == [True]
         assert await items.embed() == 0
+
+
+async def test_upkeep_takes_away_what_has_ended_where_nobody_writes_any_more(urls, noon: SkippingClock) -> None:
+    async with open_memory(urls, HashedEmbedder(), clock=noon) as memory:
+        space = memory.space(f"space-{secrets.token_hex(6)}")
+        items = SpaceItems.of(space)
+        await items.put(("t",), "short", {}, words=["a lamp"], ttl_minutes=10)
+        await items.put(("t",), "long", {}, ttl_minutes=60 * 24 * 30)
+        noon.advance(timedelta(days=2))
+        assert (await space.upkeep()).retired["store_items"] == 1
+        assert await keys_of(items) == ["long"]
+
+
+async def test_items_and_sessions_move_house_with_their_space(memory: Memory, space: Space, tmp_path: Path) -> None:
+    await SpaceItems.of(space).put(("a", "b"), "k", ODD, words=["the cat sleeps"], ttl_minutes=60)
+    before = await SpaceItems.of(space).get(("a", "b"), "k", refresh=False)
+    session = [{"text": "a\0b \ud83d", "z": 1, "a": 2}]
+    await SpaceSessions.of(space).add("s", session)
+    await memory.export_space(space.name, tmp_path / "space.jsonl")
+    await memory.import_space(tmp_path / "space.jsonl", name=f"{space.name}-2")
+    there = memory.space(f"{space.name}-2")
+    assert await SpaceItems.of(there).get(("a", "b"), "k", refresh=False) == before
+    (found,) = await SpaceItems.of(there).search((), query="the cat sleeps")
+    assert found.score == pytest.approx(1, abs=0.01)
+    assert await SpaceSessions.of(there).items("s") == session
 
 
 async def test_a_session_comes_back_item_by_item_to_the_byte(space: Space) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from perdure.store.database import SpaceTransaction
 
@@ -18,7 +18,7 @@ READ_SESSION: Final = """
 
 ADD_ITEMS: Final = """
     INSERT INTO session_items (space_id, audience, session_id, item, created_at)
-    SELECT %(space_id)s, %(audience)s, %(session_id)s, t.item::json, %(now)s
+    SELECT %(space_id)s, %(audience)s, %(session_id)s, t.item, %(now)s
     FROM unnest(%(items)s::text[]) WITH ORDINALITY AS t (item, place)
     ORDER BY t.place
     RETURNING id
@@ -44,8 +44,8 @@ CLEAR_SESSION: Final = """
 """
 
 
-async def read_session(tx: SpaceTransaction, audience: str | None, session_id: str, limit: int | None) -> list[Any]:
-    """The last items of a session, or all of them, oldest first."""
+async def read_session(tx: SpaceTransaction, audience: str | None, session_id: str, limit: int | None) -> list[str]:
+    """The last items of a session, or all of them, oldest first: each a text of JSON."""
     params = {"audience": audience or "", "session_id": session_id, "limit": limit}
     return [row["item"] for row in await tx.fetch_all(READ_SESSION, params)]
 
@@ -56,8 +56,8 @@ async def add_items(tx: SpaceTransaction, audience: str | None, session_id: str,
     return [row["id"] for row in await tx.fetch_all(ADD_ITEMS, params)]
 
 
-async def pop_item(tx: SpaceTransaction, audience: str | None, session_id: str) -> tuple[int, Any] | None:
-    """Takes the last item out of a session: its id and what it was."""
+async def pop_item(tx: SpaceTransaction, audience: str | None, session_id: str) -> tuple[int, str] | None:
+    """Takes the last item out of a session: its id and its text of JSON."""
     row = await tx.fetch_one(POP_ITEM, {"audience": audience or "", "session_id": session_id})
     return None if row is None else (row["id"], row["item"])
 

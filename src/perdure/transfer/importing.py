@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from perdure import documents, door, ingest
 from perdure.errors import Conflict, InvalidInput
+from perdure.item_vectors import embed_items
 from perdure.resources import Resources
 from perdure.store.audit import note
 from perdure.store.catalogue import Table, tables_of_spaces
@@ -106,6 +107,7 @@ async def import_space(
         await _postings(moving)
         embedded = await _embed(moving)
         await documents.embed_missing(resources, space)
+        await embed_items(resources, space)
         return await _finish(moving, embedded)
     except (InvalidInput, Conflict):
         await discard(moving.resources, space)

@@ -17,6 +17,7 @@ from perdure.resources import Resources
 from perdure.store.aging import age, next_window
 from perdure.store.audit import retire_admin_entries, retire_entries
 from perdure.store.database import SpaceTransaction, Transaction
+from perdure.store.items import sweep
 from perdure.store.leases import Leased, end, take
 from perdure.store.metric_samples import retire_samples
 from perdure.store.spaces import SpaceRow
@@ -194,6 +195,7 @@ async def _retire_small(resources: Resources, space: SpaceRow, tally: Tally) -> 
     async def admin_entries(tx: Transaction) -> int:
         return await retire_admin_entries(tx, tx.now - timedelta(days=settings.audit_days))
 
+    tally.retired["store_items"] += await database.in_space(space.id, sweep)
     tally.retired["model_usage"] += await database.in_space(space.id, usage)
     tally.retired["cognition_runs"] += await database.in_space(space.id, runs)
     tally.retired["metric_samples"] += await database.in_space(space.id, samples)

@@ -43,12 +43,12 @@ CREATE TABLE session_items (
     id bigserial NOT NULL,
     audience text COLLATE "C" NOT NULL,
     session_id text COLLATE "C" NOT NULL,
-    item json NOT NULL,
+    item text NOT NULL,
     created_at timestamptz NOT NULL,
     CONSTRAINT session_items_pkey PRIMARY KEY (space_id, id)
 );
 
-COMMENT ON COLUMN session_items.item IS 'json, not jsonb: models are sent what they were sent before, to the byte';
+COMMENT ON COLUMN session_items.item IS 'JSON as it was written: models are sent what they were sent before, to the byte, NUL included';
 
 CREATE INDEX session_items_session ON session_items (space_id, audience, session_id, created_at, id);
 
