@@ -174,6 +174,11 @@ class Memory(MemoryAdmin, MemoryTransfer):
             if worker is not None:
                 steps.push_async_callback(worker.stop)
 
+    async def stop_worker(self) -> None:
+        """Stops the worker of this process, as `close` would; everything else goes on."""
+        if self._worker is not None:
+            await self._worker.stop()
+
     def space(self, name: str, *, audience: str | None = None) -> Space:
         """A handle on a space; the space itself is made by its first write.
 

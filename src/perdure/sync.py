@@ -237,6 +237,7 @@ class Memory:
 
     spaces = _blocking(AsyncMemory.spaces)
     worker_status = _blocking(AsyncMemory.worker_status)
+    stop_worker = _blocking(AsyncMemory.stop_worker)
     export_space = _blocking(AsyncMemory.export_space)
     import_space = _blocking(AsyncMemory.import_space)
     create_key = _blocking(AsyncMemory.create_key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 from collections.abc import AsyncIterator
 from typing import Any
@@ -11,10 +12,12 @@ import httpx
 import pytest
 
 from perdure.store.embedded import ServerUrls
+from perdure.wire import written
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.http_server import served
 
 PEANUTS = "Ada is allergic to peanuts"
+NO_PAGE = written(["2026-01-01T00:00:00Z", math.inf])
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +63,10 @@ async def test_an_operation_id_makes_a_request_safe_to_repeat(http: httpx.AsyncC
     assert first.json() == again.json()
     other = await http.post(f"{space}/memories", json={"text": "Something else", "operation_id": "one"})
     is_problem(other, 409, "conflict")
+    named = {"text": "Ben swims", "operation_id": None}
+    third = await http.post(f"{space}/memories", json=named, headers={"Idempotency-Key": "three"})
+    again = await http.post(f"{space}/memories", json=named, headers={"Idempotency-Key": "three"})
+    assert third.json() == again.json()
     at_once = await asyncio.gather(
         *(
             http.post(f"{space}/memories", json={"text": "Said once"}, headers={"Idempotency-Key": "two"})
@@ -109,6 +116,7 @@ async def test_pages_of_facts_follow_each_other(http: httpx.AsyncClient, space: 
         ("POST", "/memories", {"json": ["x"]}, "body"),
         ("POST", "/memories", {"content": b"{"}, "body"),
         ("POST", "/memories", {"content": b'{"text": "\xff"}'}, "body"),
+        ("POST", "/memories", {"content": b'{"col\\ud800our": 1}'}, "col"),
         ("POST", "/memories?colour=red", {"json": {"text": "x"}}, "colour"),
         ("POST", "/memories", {"json": {"text": "a\u0000b"}}, None),
         ("POST", "/recall", {"json": {"message": "x", "limit": 0}}, "limit"),
@@ -122,6 +130,7 @@ async def test_pages_of_facts_follow_each_other(http: httpx.AsyncClient, space: 
         ("GET", "/memories?limit=no", {}, "limit"),
         ("GET", "/memories?limit=0", {}, "limit"),
         ("GET", "/memories?cursor=no", {}, "cursor"),
+        ("GET", f"/memories?cursor={NO_PAGE}", {}, "cursor"),
         ("GET", "/memories?metadata=no", {}, "metadata"),
         ("GET", "/memories?since=2026-13-01", {}, "since"),
         ("GET", "/memories/x", {}, None),
@@ -149,6 +158,7 @@ async def test_bad_input_names_the_field_and_writes_nothing(
 async def test_what_is_not_there_is_a_problem_too(http: httpx.AsyncClient, space: str) -> None:
     is_problem(await http.get(f"{space}/stats"), 404, "not_found")
     is_problem(await http.get("/v1/nothing"), 404, "no_such_route")
+    is_problem(await http.get(f"{space}/memories/"), 404, "no_such_route")
     is_problem(await http.put("/livez"), 405, "no_such_method")
 
 

@@ -211,6 +211,8 @@ def _error(answer: httpx.Response) -> PerdureError:
     found = _CLASSES.get(code)
     if found is not None:
         return found(detail, hint=hint)
+    if code == "stopping":
+        return ServerUnavailable(detail, hint=hint)
     error = PerdureError(detail, hint=hint)
     error.code = code
     return error

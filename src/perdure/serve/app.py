@@ -62,6 +62,7 @@ def create_app(open_memory: Callable[[], Memory]) -> FastAPI:
         description="Every verb of a space, under the name that it has in the library. Errors are problems (RFC 9457).",
         lifespan=lifespan,
         redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.metrics, app.state.tracing = Metrics(), None
     problems.install(app)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
 from http import HTTPStatus
 from typing import Any, Final
@@ -63,6 +65,15 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 
 
+class Told(JSONResponse):
+    """A problem. It may quote what no text can hold, half a surrogate pair in the name of a field."""
+
+    media_type = MEDIA_TYPE
+
+    def render(self, content: object) -> bytes:
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+
+
 def problem(error: PerdureError, status: int | None = None) -> JSONResponse:
     """An error of ours as an answer."""
     found = status or STATUS.get(error.code, 500)
@@ -84,7 +95,7 @@ def problem(error: PerdureError, status: int | None = None) -> JSONResponse:
     retry_after = getattr(error, "retry_after_s", None)
     if retry_after is not None:
         headers["Retry-After"] = str(retry_after)
-    return JSONResponse(body, found, headers, MEDIA_TYPE)
+    return Told(body, found, headers)
 
 
 def install(app: FastAPI) -> None:
@@ -133,6 +144,13 @@ class Unexpected:
             told = PerdureError("An error of the server.", hint="Its log says where.")
             told.code = "internal"
             await problem(told, 500)(scope, receive, send)
+        except asyncio.CancelledError:
+            if began or scope["type"] != "http":
+                raise
+            # The server ends, and this took longer than it waits.
+            told = PerdureError("The server is stopping.", hint="Repeat it with the same operation id.")
+            told.code = "stopping"
+            await problem(told, 503)(scope, receive, send)
 
 
 class BrokenAnswer(Exception):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import uvicorn
 from fastapi import FastAPI
 
 from perdure.errors import ConfigurationError
+from perdure.memory import Memory
 from perdure.serve.auth import lacks_keys
 
 HOST: Final = "127.0.0.1"
@@ -39,33 +42,57 @@ async def run(
         lifespan="off",
         timeout_graceful_shutdown=GRACE_S,
     )
-    server = uvicorn.Server(config)
+    stopping = stop or _told_by_signals()
     with listening:
         async with app.router.lifespan_context(app):
             refused = await lacks_keys(app.state.memory, host)
             if refused is None:
                 # The socket listens already: whoever asks from here on is answered as soon as the loop turns.
                 ready(_address(host, listening.getsockname()[1]))
-                await _serve(server, listening, stop)
+                memory: Memory = app.state.memory
+                await asyncio.gather(
+                    _serve_until(stopping, _Server(config), listening), _stop_worker_at(stopping, memory)
+                )
     if refused is not None:
         # Not above: what is raised while the doors are open comes out of them as a group of errors.
         raise refused
 
 
-async def _serve(server: uvicorn.Server, listening: socket.socket, stop: asyncio.Event | None) -> None:
-    if stop is None:
-        await server.serve(sockets=[listening])
-    else:
-        await _serve_until(server, listening, stop)
+class _Server(uvicorn.Server):
+    """Leaves signals to `run`: raised again once the last request is answered, they would end the process before the
+    memory is closed.
+    """
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
 
 
-async def _serve_until(server: uvicorn.Server, listening: socket.socket, stop: asyncio.Event) -> None:
-    serving = asyncio.create_task(server._serve([listening]))
+def _told_by_signals() -> asyncio.Event:
+    """Set at SIGTERM or SIGINT."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        # Where the platform's loop knows no signal handlers, Ctrl-C ends the command as it ends any other.
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(each, stop.set)
+    return stop
+
+
+async def _serve_until(stop: asyncio.Event, server: uvicorn.Server, listening: socket.socket) -> None:
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
     server.should_exit = True
     stopping.cancel()
+    stop.set()
     await serving
+
+
+async def _stop_worker_at(stop: asyncio.Event, memory: Memory) -> None:
+    """The worker stops while the last requests are answered: one after the other they would take too long."""
+    await stop.wait()
+    await memory.stop_worker()
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -50,8 +50,8 @@ async def read_arguments(route: Route, request: Request) -> dict[str, Any]:
     else:
         values = await _from_body(route, request, names)
     values |= {name: name_in_path(request, name) for name in in_path}
-    if "operation_id" in names and OPERATION_HEADER in request.headers:
-        values.setdefault("operation_id", request.headers[OPERATION_HEADER])
+    if "operation_id" in names and values.get("operation_id") is None:
+        values["operation_id"] = request.headers.get(OPERATION_HEADER)
     values = _as_the_library_takes(route, values, names)
     for name, parameter in names.items():
         if parameter.required and name not in values:
@@ -195,7 +195,7 @@ def page_end(key: Sequence[Any], cursor: object) -> PageEnd:
     try:
         source_date, memory_id = key
         return PageEnd(datetime.fromisoformat(source_date), int(memory_id))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(CURSOR, cursor, "it has to be what a page before gave as `next`") from None
 
 
