@@ -85,13 +85,11 @@ def _pooler(url: str, passwords: dict[str, str]) -> Iterator[Pooler]:
     """PgBouncer for both serving roles; the owner goes to the server itself, as everywhere."""
     from psycopg.conninfo import conninfo_to_dict
 
-    from perdure.store.roles import SERVING
     from tests.doubles.pgbouncer import pooling
 
     parts = conninfo_to_dict(url)
-    serving = {role: passwords[role] for role in SERVING}
     with (
-        pooling(str(parts["host"]), int(parts.get("port") or 5432), serving) as pooler,
+        pooling(str(parts["host"]), int(parts.get("port") or 5432), passwords) as pooler,
         pytest.MonkeyPatch.context() as patch,
     ):
         if not pooler.prepares:

@@ -26,7 +26,7 @@ auth_type = scram-sha-256
 auth_file = {folder}/users.txt
 pool_mode = transaction
 max_client_conn = 2000
-default_pool_size = 10
+default_pool_size = 40
 server_idle_timeout = 5
 logfile = {folder}/log
 """

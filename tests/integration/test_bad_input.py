@@ -80,7 +80,7 @@ ENTRANCES: dict[str, tuple[Call, list[object]]] = {
     "capture conversation_id": (lambda s, v: s.capture(user="hello", conversation_id=v), NO_NAME),
     "capture occurred_at": (lambda s, v: s.capture(user="hello", occurred_at=v), NO_TIME),
     "capture operation_id": (lambda s, v: s.capture(user="hello", operation_id=v), NO_KEY),
-    "capture recall": (lambda s, v: s.capture(user="hello", recall=v), ["x", [1], 7]),
+    "capture recall": (lambda s, v: s.capture(user="hello", recall=v), ["x", [0], ["x"], 7, {1: 1}]),
     "capture incognito": (lambda s, v: s.capture(user="hello", incognito=v), NO_FLAG),
     "recall message": (lambda s, v: s.recall(v), NO_TEXT),
     "recall history": (lambda s, v: s.recall("Ada?", history=v), ["abc", ["abc"], 7, [None], {"role": "user"}]),
@@ -212,7 +212,7 @@ async def test_the_longest_values_are_stored_found_by_filters_and_forgotten_whol
     assert await space.list(metadata={"k" * 200: longest["k" * 200] + "0"}) == ()  # type: ignore[operator]
     await space.forget(memory_id)
     left = await everything_stored(memory, space)
-    assert {name for name, rows in left.items() if rows} <= {"space_state", "operations", "forgotten_texts"}
+    assert {name for name, rows in left.items() if rows} <= {"space_state", "operations", "forgotten_texts", "audit_log"}
 
 
 async def test_the_longest_ids_and_names_of_an_import_are_stored_and_found(space: Space) -> None:
@@ -327,5 +327,5 @@ async def test_any_text_is_stored_readable_or_refused(memory: Memory, text: str,
             assert (await space.get(found.id)).summary == found.summary
             await space.forget(found.id)
         left = await everything_stored(memory, space)
-        wordless = {"space_state", "operations", "processed_items", "forgotten_texts"}
+        wordless = {"space_state", "operations", "processed_items", "forgotten_texts", "audit_log"}
         assert not {name for name, rows in left.items() if rows} - wordless
