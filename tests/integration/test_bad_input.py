@@ -212,7 +212,8 @@ async def test_the_longest_values_are_stored_found_by_filters_and_forgotten_whol
     assert await space.list(metadata={"k" * 200: longest["k" * 200] + "0"}) == ()  # type: ignore[operator]
     await space.forget(memory_id)
     left = await everything_stored(memory, space)
-    assert {name for name, rows in left.items() if rows} <= {"space_state", "operations", "forgotten_texts", "audit_log"}
+    wordless = {"space_state", "operations", "forgotten_texts", "audit_log"}
+    assert {name for name, rows in left.items() if rows} <= wordless
 
 
 async def test_the_longest_ids_and_names_of_an_import_are_stored_and_found(space: Space) -> None:
