@@ -27,15 +27,9 @@ SERVER_TIME: Final = "SELECT clock_timestamp() AS at"
 # Statistics are written when a transaction ends; the next statement of the same connection sees them.
 FLUSH: Final = "SELECT pg_stat_force_next_flush()"
 
-# A vacuum leaves what a transaction that began before the erasure may still read.
-OLDER: Final = """
-    SELECT count(*) AS n FROM pg_stat_activity a
-    WHERE a.datname = current_database() AND a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid()
-      AND a.xact_start < %(at)s::timestamptz
-"""
-
+# A vacuum leaves what a transaction that began before the erasure may still read, and counts that as dead.
 VACUUMED_SINCE: Final = """
-    SELECT c.relname FROM pg_class c
+    SELECT c.relname, pg_stat_get_dead_tuples(c.oid) AS dead FROM pg_class c
     WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%(tables)s::text[])
       AND pg_stat_get_last_vacuum_time(c.oid) >= %(at)s::timestamptz
 """
@@ -82,18 +76,12 @@ async def clean_up(database: Database, tables: Collection[str]) -> Remains:
     """
     server = await database.across(_read_server)
     names = sorted(tables)
-    done: list[str] = []
-    held = 0
+    dead: dict[str, int] = {}
     if database.has_owner and names:
-        try:
+        with suppress(psycopg.Error, DatabaseUnavailable):
             async with database.owner() as owner:
-                done = await _vacuum(owner, names)
-                row = await (await owner.execute(OLDER, {"at": server["at"]})).fetchone()
-                held = int(row["n"]) if row else 0
-        except (psycopg.Error, DatabaseUnavailable):
-            done = []
-    left = [name for name in names if name not in done]
-    return _told(server, done, left, held, owner=database.has_owner)
+                dead = await _vacuum(owner, names)
+    return _told(server, names, dead, owner=database.has_owner)
 
 
 async def _read_server(tx: Transaction) -> dict[str, object]:
@@ -102,8 +90,11 @@ async def _read_server(tx: Transaction) -> dict[str, object]:
     return row
 
 
-async def _vacuum(owner: Connection, tables: list[str]) -> list[str]:
-    """The tables that were vacuumed; one that takes too long, or that somebody has locked, isn't among them."""
+async def _vacuum(owner: Connection, tables: list[str]) -> dict[str, int]:
+    """The tables that were vacuumed, with how many dead rows had to stay.
+
+    One that takes too long, or that somebody has locked, isn't among them.
+    """
     row = await (await owner.execute(SERVER_TIME)).fetchone()
     assert row is not None
     with suppress(TimeoutError):
@@ -112,30 +103,33 @@ async def _vacuum(owner: Connection, tables: list[str]) -> list[str]:
                 await owner.execute(sql.SQL(VACUUM).format(table=sql.Identifier(table)))
     await owner.execute(FLUSH)
     found = await (await owner.execute(VACUUMED_SINCE, {"tables": tables, "at": row["at"]})).fetchall()
-    return sorted(each["relname"] for each in found)
+    return {each["relname"]: int(each["dead"]) for each in found}
 
 
-def _told(server: dict[str, object], done: list[str], left: list[str], held: int, *, owner: bool) -> Remains:
+def _told(server: dict[str, object], tables: list[str], dead: dict[str, int], *, owner: bool) -> Remains:
     at, checkpoint_s = server["at"], server["checkpoint_s"]
     assert isinstance(at, datetime)
     assert isinstance(checkpoint_s, float)
     pause = timedelta(seconds=checkpoint_s)
+    done = [name for name in tables if dead.get(name) == 0]
+    left = [name for name in tables if name not in done]
+    held = sum(dead.values())
     run = None
     if left:
-        whose = "the tables' owner" if not owner else "a quiet hour"
-        run = f"As {whose}: VACUUM {', '.join(left)}; autovacuum ({server['autovacuum']}) does it by itself in time."
-    if not left and not held:
-        dead = "None: the vacuum has removed them."
+        who = "In a quiet hour" if owner else "As the tables' owner"
+        run = f"{who}: VACUUM {', '.join(left)}; autovacuum ({server['autovacuum']}) does it by itself in time."
+    if not left:
+        said = "None: the vacuum has removed them."
     elif held:
-        dead = f"What {held} transactions that were open then may still read, until the next vacuum after their end."
+        said = f"{held:,} that a transaction which is still open may read, until the next vacuum after its end."
     else:
-        dead = f"In {len(left)} tables, until somebody vacuums them; no statement can read them."
+        said = f"In {len(left)} tables, until somebody vacuums them; no statement can read them."
     kept = " An archive or a replication slot keeps it for longer." if server["slots"] or _archives(server) else ""
     return Remains(
         at,
         tuple(done),
         tuple(left),
-        dead,
+        said,
         "Bytes may stay in the free space of the server's files until new rows take it; no statement and no dump reads"
         " them. VACUUM FULL rewrites a table at once, and locks it meanwhile.",
         f"The write-ahead log holds the erased words until the server writes over it, after two checkpoints at the"
