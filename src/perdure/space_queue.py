@@ -98,19 +98,20 @@ class SpaceQueue(SpaceHandle):
 
         return await self._in(space, read)
 
-    async def failed(self, *, limit: int = 1000) -> tuple[FailedOperation, ...]:
-        """What was given up after its last attempt, oldest first: 1..10000 of them.
+    async def failed(self, *, limit: int = 1000, after: int | None = None) -> tuple[FailedOperation, ...]:
+        """What was given up after its last attempt, oldest first: 1..10000 of them; `after` is the id of the last seen.
 
         What was said is not in them; `failed_context` has it. A handle of an audience sees, replays and drops its own
         and those of the whole space; a handle of the whole space, which an operator holds, all of them.
         """
         most = door.require_number(limit, "limit", 1, MAX_FAILED_LISTED)
+        seen = 0 if after is None else door.require_id(after, "after")
         space = await self._memory.find_space(self.name)
         if space is None:
             return ()
 
         async def read(tx: SpaceTransaction) -> tuple[FailedOperation, ...]:
-            return tuple(await list_failed(tx, most, self.audience))
+            return tuple(await list_failed(tx, most, self.audience, after=seen))
 
         return await self._in(space, read)
 

@@ -91,19 +91,22 @@ class SpaceThinking(SpaceQueue):
 
         return await self._in(space, read)
 
-    async def cognition_runs(self, *, limit: int = 20) -> tuple[Run, ...]:
+    async def cognition_runs(self, *, limit: int = 20, before: int | None = None) -> tuple[Run, ...]:
         """What was concluded when, newest first: 1..1000 runs, each of one layer, with the ids it read and wrote.
+
+        `before` is the id of the last one of the page before.
 
         A handle of an audience sees, and may undo, what was made of its own memories and of the whole space's; a handle
         of the whole space, which an operator holds, all of it.
         """
         most = door.require_number(limit, "limit", 1, MAX_RUNS)
+        end = None if before is None else door.require_id(before, "before")
         space = await self._memory.find_space(self.name)
         if space is None:
             return ()
 
         async def read(tx: SpaceTransaction) -> tuple[Run, ...]:
-            return tuple(await list_runs(tx, most, self.audience))
+            return tuple(await list_runs(tx, most, self.audience, before=end))
 
         return await self._in(space, read)
 

@@ -46,15 +46,16 @@ def run(tmp_path_factory: pytest.TempPathFactory, model: ChatServer) -> Iterator
 @contextmanager
 def started(run: Perdure) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A server that answers, and its address."""
-    process = run.start("serve", "--port", "0")
-    try:
-        assert process.stderr is not None
-        line = next(line for line in process.stderr if "Serving on" in line)
-        yield process, line.split()[2]
-    finally:
-        if process.poll() is None:
+    with run.start("serve", "--port", "0") as process:
+        try:
+            assert process.stderr is not None
+            said: list[str] = []
+            while not (said and "Serving on" in said[-1]):
+                said.append(process.stderr.readline())
+                assert said[-1], "".join(said)
+            yield process, said[-1].split()[2]
+        finally:
             process.kill()
-            process.communicate()
 
 
 def ended(process: subprocess.Popen[str], by: signal.Signals) -> tuple[float, str]:

@@ -10,10 +10,16 @@ from typing import Any
 
 import httpx
 import pytest
+from psycopg.types.json import Jsonb
 
+from perdure import AsyncClient
+from perdure.store.cognition import record_run
+from perdure.store.database import SpaceTransaction
 from perdure.store.embedded import ServerUrls
+from perdure.store.failed import RECORD_FAILURE
 from perdure.wire import written
 from tests.doubles.embedder import HashedEmbedder
+from tests.integration.conftest import open_memory
 from tests.integration.http_server import served
 
 PEANUTS = "Ada is allergic to peanuts"
@@ -103,6 +109,45 @@ async def test_pages_of_facts_follow_each_other(http: httpx.AsyncClient, space: 
     listed = [item["fact"]["content"] for item in (*first["items"], *rest["items"])]
     assert listed == [f"Fact number {number}" for number in range(4, -1, -1)]
     assert rest["next"] is None
+
+
+@pytest.mark.parametrize(("path", "rising"), [("failed", True), ("cognition/runs", False)])
+async def test_every_page_of_a_long_list_can_be_reached_and_stays_put(
+    *, http: httpx.AsyncClient, urls: ServerUrls, space: str, path: str, rising: bool
+) -> None:
+    name = space.rpartition("/")[2]
+
+    async def add(tx: SpaceTransaction) -> int:
+        if rising:
+            given_up = {"op_type": "triage", "label": "exchange", "error": "broken", "context": Jsonb({})}
+            made = await tx.fetch_one(RECORD_FAILURE, given_up)
+            assert made is not None
+            return int(made["id"])
+        return await record_run(tx, "episodes", "asked", began_at=tx.now, status="nothing", told="")
+
+    async with open_memory(urls, HashedEmbedder()) as memory:
+
+        async def more(count: int) -> list[str]:
+            row = await memory.ensure_space(name)
+            return [str(await memory.resources.database.in_space(row.id, add)) for _ in range(count)]
+
+        there = await more(5)
+        seen: list[str] = []
+        query: dict[str, str] = {"limit": "2"}
+        while True:
+            page = (await http.get(f"{space}/{path}", params=query)).json()
+            seen += [item["id"] for item in page["items"]]
+            if page["next"] is None:
+                break
+            if not rising:
+                await more(1)
+            query["cursor"] = page["next"]
+        assert seen == (there if rising else there[::-1])
+        async with AsyncClient(str(http.base_url)) as client:
+            verb = getattr(client.space(name), "failed" if rising else "cognition_runs")
+            end = {"after" if rising else "before": int(there[2])}
+            assert [str(each.id) for each in await verb(**end)] == (there[3:] if rising else there[1::-1])
+    is_problem(await http.get(f"{space}/{path}", params={"cursor": written(["x"])}), 422, "invalid_input")
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,25 @@ from urllib.parse import quote
 import httpx
 from pydantic_core import to_jsonable_python
 
-from perdure import errors
+from perdure import door, errors
 from perdure.client.contexts import RemoteContext, remote_context
 from perdure.context import Context
 from perdure.errors import DatabaseUnavailable, InvalidInput, PerdureError
 from perdure.fact_types import FactId
 from perdure.types import Hit, PageEnd, Recall, SearchResult, StoredMemory
-from perdure.wire import ROUTES, IdentityCard, Prompt, Route, Scope, cursor_of, from_wire, signature_of, to_wire
+from perdure.wire import (
+    PAGE_ENDS,
+    ROUTES,
+    IdentityCard,
+    Prompt,
+    Route,
+    Scope,
+    cursor_of,
+    from_wire,
+    signature_of,
+    to_wire,
+    written,
+)
 
 BY_VERB: Final = {route.verb: route for route in ROUTES}
 TRIES: Final = 3
@@ -137,14 +149,19 @@ def _sent(verb: str, name: str, value: Any) -> Any:
         return _ids(value)
     if (verb, name) == ("feedback", "retrieved"):
         return _ids(value)
-    if (verb, name) == ("list", "before"):
-        return cursor_of(value) if isinstance(value, StoredMemory | PageEnd) else value
+    if name in PAGE_ENDS:
+        return _cursor(name, value)
     if name == "source" and isinstance(value, Path):
         try:
             return value.read_bytes()
         except OSError as error:
             raise InvalidInput("source", str(value), f"it can't be read ({error.strerror})") from None
     return value if isinstance(value, bytes) else _plain(value)
+
+
+def _cursor(name: str, value: Any) -> str:
+    """The last one of a page as the cursor of the next: a memory, or the id of what goes by id."""
+    return cursor_of(value) if isinstance(value, StoredMemory | PageEnd) else written([door.require_id(value, name)])
 
 
 def _ids(value: Any) -> list[str]:
@@ -180,7 +197,7 @@ def _queried(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Fields as a query holds them: JSON for what has names and values, `true` and `false`, and texts."""
     found: dict[str, Any] = {}
     for name, value in fields.items():
-        called = "cursor" if name == "before" else name
+        called = "cursor" if name in PAGE_ENDS else name
         if isinstance(value, Mapping):
             found[called] = json.dumps(value)
         elif isinstance(value, bool):

@@ -83,6 +83,7 @@ LIST_RUNS: Final = """
         r.superseded_ids, r.undone_at
     FROM cognition_runs r
     WHERE r.space_id = %(space_id)s AND (%(id)s::bigint IS NULL OR r.id = %(id)s)
+      AND (%(before)s::bigint IS NULL OR r.id < %(before)s)
       AND (%(audience)s::text IS NULL OR r.audience IS NULL OR r.audience = %(audience)s)
     ORDER BY r.id DESC LIMIT %(limit)s
 """
@@ -220,12 +221,14 @@ async def set_wrote(
     await tx.execute(SET_WROTE, params)
 
 
-async def list_runs(tx: SpaceTransaction, limit: int, audience: str | None, run_id: int | None = None) -> list[Run]:
-    """The last runs, newest first; with `run_id` that one.
+async def list_runs(
+    tx: SpaceTransaction, limit: int, audience: str | None, run_id: int | None = None, *, before: int | None = None
+) -> list[Run]:
+    """The last runs, newest first; with `run_id` that one, with `before` those with a lower id.
 
     An audience sees its own and those of the whole space; whoever holds the whole space (None), an operator, all.
     """
-    rows = await tx.fetch_all(LIST_RUNS, {"id": run_id, "limit": limit, "audience": audience})
+    rows = await tx.fetch_all(LIST_RUNS, {"id": run_id, "before": before, "limit": limit, "audience": audience})
     arrays = ("read_ids", "wrote_ids", "superseded_ids")
     return [Run(**{**row, **{name: tuple(row[name]) for name in arrays}}) for row in rows]
 

@@ -39,6 +39,7 @@ LIST_FAILED: Final = """
     FROM failed_operations
     WHERE space_id = %(space_id)s
       AND (%(audience)s::text IS NULL OR context ->> 'audience' IS NULL OR context ->> 'audience' = %(audience)s)
+      AND id > %(after)s
     ORDER BY id
     LIMIT %(limit)s
 """
@@ -109,9 +110,14 @@ async def count_failed(tx: SpaceTransaction) -> int:
     return int(row["failed"])
 
 
-async def list_failed(tx: SpaceTransaction, limit: int, audience: str | None = None) -> list[FailedOperation]:
-    """The oldest failed operations, without what was said: of the whole space and this audience; None: all of them."""
-    params = {"limit": limit, "audience": audience}
+async def list_failed(
+    tx: SpaceTransaction, limit: int, audience: str | None = None, *, after: int = 0
+) -> list[FailedOperation]:
+    """The oldest failed operations, without what was said: of the whole space and this audience; None: all of them.
+
+    Those with a higher id than `after`.
+    """
+    params = {"limit": limit, "audience": audience, "after": after}
     return [FailedOperation(**row) for row in await tx.fetch_all(LIST_FAILED, params)]
 
 

@@ -114,5 +114,8 @@ ROUTES: Final = (
 )
 """All verbs; the order decides where two paths fit one request: the more definite comes first."""
 
+PAGE_ENDS: Final = frozenset({"before", "after"})
+"""What verbs call the last one of the page before; a request has a cursor for it."""
+
 NOT_OFFERED: Final = {"import_from": "reads a mailbox or calendar where it is called, and hands in what it finds"}
 """Verbs without a route of their own, and why."""

@@ -19,7 +19,7 @@ from perdure import door
 from perdure.errors import InvalidInput
 from perdure.serve.paths import name_in_path
 from perdure.types import PageEnd
-from perdure.wire import VARIADIC, Parameter, Route, adapter, from_wire, read_cursor, refusal, signature_of
+from perdure.wire import PAGE_ENDS, VARIADIC, Parameter, Route, adapter, from_wire, read_cursor, refusal, signature_of
 
 OPERATION_HEADER: Final = "idempotency-key"
 AUDIENCE: Final = "audience"
@@ -29,7 +29,7 @@ LIMIT: Final = Parameter("limit", int, None)
 _SHOWN: Final = {("capture", "recall"), ("feedback", "retrieved")}
 _ANY_FILE: Final = (None, "application/octet-stream", "application/x-www-form-urlencoded")
 """Media types that say nothing of a file: what curl and others send by themselves."""
-_NOT_QUERIED: Final = frozenset({"before", "source"})
+_NOT_QUERIED: Final = PAGE_ENDS | {"source"}
 _FREE: Final = (str, Mapping, dict, object)
 
 
@@ -112,7 +112,7 @@ def fields_of(route: Route) -> list[str]:
     names = [each.name for each in signature_of(route.verb).parameters if each.name not in in_path]
     if takes_a_file(route):
         names = [name for name in names if name != "source"] + ["text", "base64"]
-    return [_json_name(route, name) for name in names if name != "before"]
+    return [_json_name(route, name) for name in names if name not in PAGE_ENDS]
 
 
 def takes_a_file(route: Route) -> bool:
@@ -188,6 +188,13 @@ def read_page(request: Request) -> list[Any] | None:
     """What the page before ended with; None for the first."""
     cursor = request.query_params.get(CURSOR)
     return None if cursor is None else read_cursor(cursor)
+
+
+def last_id(key: Sequence[Any], cursor: object) -> int:
+    """The id that a page ended with. Raises InvalidInput for a cursor of another list."""
+    if len(key) != 1 or isinstance(key[0], bool) or not isinstance(key[0], int) or not 1 <= key[0] <= door.MAX_ID:
+        raise InvalidInput(CURSOR, cursor, "it has to be what a page before gave as `next`")
+    return key[0]
 
 
 def page_end(key: Sequence[Any], cursor: object) -> PageEnd:

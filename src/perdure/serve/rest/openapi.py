@@ -16,7 +16,7 @@ from perdure.context import Context
 from perdure.serve.problems import MEDIA_TYPE
 from perdure.serve.problems import SCHEMA as PROBLEM
 from perdure.serve.rest.arguments import AUDIENCE, CURSOR, takes_a_file
-from perdure.wire import ROUTES, IdentityCard, Parameter, Prompt, Route, adapter, signature_of
+from perdure.wire import PAGE_ENDS, ROUTES, IdentityCard, Parameter, Prompt, Route, adapter, signature_of
 
 REF: Final = "#/components/schemas/{model}"
 ID: Final = {"type": ["integer", "string"], "pattern": "^[0-9]{1,19}$", "minimum": 1, "maximum": 2**63 - 1}
@@ -70,7 +70,7 @@ def described(route: Route) -> dict[str, Any]:
     others = [each for each in signature.parameters if each.name not in in_path]
     extra: dict[str, Any] = {"parameters": [*_of_path(route), _audience(route)]}
     if route.method in {"GET", "DELETE"}:
-        extra["parameters"] += [_in_query(route, each) for each in others if each.name != "before"]
+        extra["parameters"] += [_in_query(route, each) for each in others if each.name not in PAGE_ENDS]
         if route.paged:
             extra["parameters"] += _of_pages({each.name for each in others})
     else:

@@ -16,18 +16,19 @@ from perdure.fact_types import FactStage, ListedFact
 from perdure.serve.caller import space_for
 from perdure.serve.paths import name_in_path
 from perdure.serve.prompts import Prompts
-from perdure.serve.rest.arguments import AUDIENCE, CURSOR, call_of, page_end, read_arguments, read_page
+from perdure.serve.rest.arguments import AUDIENCE, CURSOR, call_of, last_id, page_end, read_arguments, read_page
 from perdure.serve.rest.openapi import described
 from perdure.space import Space
 from perdure.space_memories import MAX_PAGE
-from perdure.store.cognition import Run
-from perdure.types import FailedOperation, StoredMemory
+from perdure.types import StoredMemory
 from perdure.wire import ROUTES, IdentityCard, Prompt, Route, cursor_of, signature_of, to_wire, written
 
 PREFIX: Final = "/v1/spaces/{space}"
 PAGE: Final = 50
-MOST_READ: Final = {"facts": 10_000, "failed": 10_000, "cognition_runs": 1000}
-"""How many of a list are read for one page of it; these lists are short."""
+BY_ID: Final = {"failed": "after", "cognition_runs": "before"}
+"""Lists that go by id, and what their verbs call the last one of the page before."""
+MOST_FACTS: Final = 10_000
+"""How many facts are read for one page of them: there is room for few."""
 _MADE: Final = frozenset({"stored", "merged", "superseded", "added", "replaced", "saved"})
 
 
@@ -98,8 +99,14 @@ async def _page(route: Route, request: Request, space: Space, values: dict[str, 
         memories = await space.list(limit=limit, before=end, **values)
         following = cursor_of(memories[-1]) if len(memories) == limit else None
         return {"items": to_wire(tuple[StoredMemory, ...], memories), "next": following}
-    if route.verb in MOST_READ:
-        values["limit"] = MOST_READ[route.verb]
+    if route.verb in BY_ID:
+        if key is not None:
+            values[BY_ID[route.verb]] = last_id(key, request.query_params.get(CURSOR))
+        rows = await getattr(space, route.verb)(limit=limit, **values)
+        following = written([rows[-1].id]) if len(rows) == limit else None
+        return {"items": to_wire(signature_of(route.verb).returns, rows), "next": following}
+    if route.verb == "facts":
+        values["limit"] = MOST_FACTS
     every = sorted(await getattr(space, route.verb)(**values), key=_sorted_by)
     left = [item for item in every if key is None or _after(item, key, request.query_params.get(CURSOR))]
     items = tuple(left[:limit])
@@ -114,10 +121,6 @@ def _sorted_by(item: object) -> list[Any]:
             return [item.stage is FactStage.ARCHIVED, -item.fact.created_at.timestamp(), str(item.fact.id)]
         case Document():
             return [item.name, item.id]
-        case Run():
-            return [-item.id]
-        case FailedOperation():
-            return [item.id]
     raise AssertionError(f"no page of {type(item).__name__}")
 
 
