@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Unpack
 
-from perdure import door, ingest, recall
+from perdure import door, ingest, ltm, recall
 from perdure.assembling import start_after_reply
 from perdure.context import Context
 from perdure.door import FilterArguments
@@ -112,7 +112,7 @@ class Space(SpaceContext, SpaceFacts, SpaceDocuments, SpaceForgetting):
 
         Args:
             user: what the user said. assistant: the reply. tools: results of tools in this exchange.
-            speaker: who the user is, in a space with many people.
+            speaker: who the user is, in a space with many people; whom the context's state names, if it isn't given.
             conversation_id: exchanges of one conversation are drained in order.
             occurred_at: when it was said; now if missing.
             operation_id: makes the call safe to repeat: a replay changes nothing and returns the first outcome.
@@ -126,11 +126,11 @@ class Space(SpaceContext, SpaceFacts, SpaceDocuments, SpaceForgetting):
             InvalidInput: a text is too long or no text. Conflict: the operation id was used for something else.
             DatabaseUnavailable: not committed, as far as is known; repeat with the same operation_id.
         """
-        who = door.optional_name(speaker, "speaker")
+        prompt = recall if isinstance(recall, Context) else None
+        who = door.optional_name(speaker if speaker is not None else _spoke(prompt), "speaker")
         where = door.optional_name(conversation_id, "conversation_id")
         when = door.optional_time(occurred_at, "occurred_at")
         operation = operation_key(operation_id)
-        prompt = recall if isinstance(recall, Context) else None
         exchange = ingest.read_exchange(
             user=user,
             assistant=assistant,
@@ -396,6 +396,12 @@ class Space(SpaceContext, SpaceFacts, SpaceDocuments, SpaceForgetting):
             return WhyNot(wanted, text, "not_there", f"There is no space {self.name!r}.", limit=most)
         asked = recall.Asked(wanted, recall.Turn(text, earlier, self.audience, most, chosen), searched=a_search)
         return await recall.why_not(self._resources, space, asked)
+
+
+def _spoke(prompt: Context | None) -> str | None:
+    """The name of who spoke in a turn, if its host said so."""
+    spoken = None if prompt is None or prompt.facts is None else prompt.facts.turn.state.speaker
+    return None if spoken is None or spoken.user_id == ltm.USER else spoken.name
 
 
 def _recalled(given: object) -> tuple[int, ...]:

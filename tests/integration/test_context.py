@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from perdure import InvalidInput
+from perdure import InvalidInput, Participant, TurnState
 from perdure.context import BlockName
 from perdure.sync import Memory as SyncMemory
 from tests.doubles.embedder import HashedEmbedder
@@ -269,3 +269,17 @@ async def test_what_of_the_prefix_was_the_same_is_saved(space: Space, memory: Me
     assert savings.reused_tokens == 2 * context.report.prefix_tokens
     assert savings.prefix_tokens == 3 * context.report.prefix_tokens
     assert savings.thrash_ratio is None
+
+
+async def test_the_state_says_who_spoke_unless_the_host_does(space: Space) -> None:
+    ada = Participant("9", "Ada")
+    state = TurnState("guild", "kitchen", await space.persona("Momo"), ada, (ada,))
+    for speaker, told in ((None, "Ada"), ("Countess", "Countess")):
+        context = await space.context("I play the cello", state=state)
+        await space.capture(user=f"I play the cello, says {told}", speaker=speaker, recall=context)
+    alone = await space.context("I play chess")
+    await space.capture(user="I play chess", recall=alone)
+    await space.drain()
+    spoken = {memory.summary: memory.speaker for memory in await space.list()}
+    assert {who for words, who in spoken.items() if "cello" in words} >= {"Ada", "Countess"}
+    assert "User" not in spoken.values()
