@@ -204,6 +204,11 @@ def test_a_space_with_an_event_loop_is_refused_where_none_runs(space: Space) -> 
         alone(lambda: PerdureStore(space))
 
 
+def test_what_is_no_space_of_a_memory_is_refused_by_name() -> None:
+    with pytest.raises(PerdureError, match=r"builtins.str is no space"):
+        PerdureStore("ada")  # type: ignore[arg-type]
+
+
 async def test_nodes_of_a_graph_remember_through_the_store(space: Space) -> None:
     from langgraph.graph import START, StateGraph
     from langgraph.runtime import Runtime

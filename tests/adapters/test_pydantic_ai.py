@@ -70,6 +70,17 @@ async def test_what_the_prompt_needs_is_told_as_instructions_and_on_hi_nothing(s
     assert untold == "Be kind."
 
 
+async def test_the_instructions_of_a_run_stay_as_they_are_whatever_it_saves(space: Space) -> None:
+    await space.save("Ada is allergic to peanuts", salience=9)
+    scripted = Scripted(("save_memory", {"text": "Ada is allergic to peanuts and cashews", "salience": 9}))
+    agent = Agent(scripted.model, toolsets=[memory_toolset(space)])
+    await agent.run("Am I allergic to peanuts?")
+    first, second = scripted.instructions
+    assert first == second
+    await agent.run("Am I allergic to peanuts?")
+    assert "cashews" in (scripted.instructions[-1] or "")
+
+
 async def test_without_recall_there_are_only_the_tools(space: Space) -> None:
     await space.save("Ada is allergic to peanuts", salience=9)
     scripted = Scripted()

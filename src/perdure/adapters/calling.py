@@ -22,6 +22,11 @@ class Caller:
     """
 
     def __init__(self, space: AnySpace) -> None:
+        if not isinstance(space, Space | sync.Space):
+            raise PerdureError(
+                f"A {type(space).__module__}.{type(space).__name__} is no space that an adapter can use.",
+                hint="Hand in memory.space(...) of perdure.Memory or perdure.sync.Memory.",
+            )
         self._space = space
         self._home = None if isinstance(space, sync.Space) else _running_loop()
 
