@@ -200,6 +200,17 @@ async def test_bad_input_names_the_field_and_writes_nothing(
     assert there == (answer.status_code == 201)
 
 
+async def test_bad_input_of_what_concerns_all_spaces_is_told_in_the_same_way(http: httpx.AsyncClient) -> None:
+    for query, field in (
+        ("limit=no", "limit"),
+        ("limit=0", "limit"),
+        ("colour=red", "colour"),
+        ("cursor=no", "cursor"),
+    ):
+        told = is_problem(await http.get(f"/v1/spaces?{query}"), 422, "invalid_input")
+        assert told["field"] == query.partition("=")[0]
+
+
 async def test_what_is_not_there_is_a_problem_too(http: httpx.AsyncClient, space: str) -> None:
     is_problem(await http.get(f"{space}/stats"), 404, "not_found")
     is_problem(await http.get("/v1/nothing"), 404, "no_such_route")
@@ -217,6 +228,7 @@ async def test_names_in_paths_may_hold_anything(http: httpx.AsyncClient) -> None
 async def test_alive_and_ready_are_told_apart(http: httpx.AsyncClient) -> None:
     assert (await http.get("/livez")).json() == {"status": "alive"}
     assert (await http.get("/readyz")).json() == {"status": "ready"}
+    assert [(await http.head(path)).status_code for path in ("/livez", "/readyz")] == [200, 200]
 
 
 async def test_a_database_that_is_away_is_not_ready_and_says_when_to_come_back(

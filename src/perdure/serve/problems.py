@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Send
@@ -113,7 +114,14 @@ def install(app: FastAPI) -> None:
         answer.headers.update(error.headers or {})
         return answer
 
+    async def of_arguments(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        field = ".".join(str(step) for step in first["loc"][1:]) or str(first["loc"][0])
+        return problem(InvalidInput(field, first.get("input"), first["msg"]))
+
     app.add_exception_handler(PerdureError, ours)
+    app.add_exception_handler(RequestValidationError, of_arguments)
     app.add_exception_handler(HTTPException, of_http)
 
 

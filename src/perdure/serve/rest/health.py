@@ -38,4 +38,7 @@ def health_router() -> APIRouter:
             return problem(DatabaseUnavailable("The database does not answer.", hint="The log says since when."))
         return JSONResponse({"status": "ready"})
 
+    for path, asked in (("/livez", livez), ("/readyz", readyz)):
+        # Tools that look after processes often ask for the head alone.
+        router.add_api_route(path, asked, methods=["HEAD"], include_in_schema=False)
     return router

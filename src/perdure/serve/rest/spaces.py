@@ -10,7 +10,7 @@ from perdure.errors import InvalidInput
 from perdure.ingest import Receipt
 from perdure.serve.caller import caller_of, memory_of
 from perdure.serve.paths import name_in_path
-from perdure.serve.rest.arguments import CURSOR, read_page
+from perdure.serve.rest.arguments import CURSOR, read_page, unknown_field
 from perdure.serve.rest.openapi import problems
 from perdure.store.spaces import SpaceRow
 from perdure.store.workers import WorkerStatus
@@ -18,6 +18,7 @@ from perdure.wire import Scope, to_wire, written
 
 PAGE = 100
 MOST = 1000
+_QUERIED = ("limit", CURSOR)
 
 
 def spaces_router() -> APIRouter:
@@ -31,6 +32,9 @@ def spaces_router() -> APIRouter:
     async def spaces(request: Request, limit: int = PAGE, cursor: str | None = None) -> dict[str, Any]:
         caller = caller_of(request)
         caller.require(Scope.READ)
+        for name in request.query_params:
+            if name not in _QUERIED:
+                raise unknown_field(name, _QUERIED)
         if not 1 <= limit <= MOST:
             raise InvalidInput("limit", limit, f"it has to be between 1 and {MOST}")
         key = read_page(request)
