@@ -49,7 +49,7 @@ class MemoryAdmin(ABC):
         """Erases a space: all that is in it, for every audience, and its name. Irreversible.
 
         From the first moment on nobody finds it, and who writes under its name begins a new one. Interrupted, call it
-        with any name: what is left of spaces that were begun with goes, too.
+        with any name: what is left of spaces that were begun with goes, too, uncounted.
 
         Args:
             progress: gets how many rows are gone, after each batch.

@@ -69,7 +69,7 @@ async def test_killed_in_the_midst_two_others_finish_it(urls: ServerUrls, what: 
         assert await left(memory, row.id, canary)
         others = [await asyncio.to_thread(erasing, urls, name, what) for _ in range(2)]
         erased = [await asyncio.to_thread(erased_by, other) for other in others]
-        assert 0 < sum(erased) <= MANY
+        assert sum(erased) <= MANY
         assert not await left(memory, row.id, canary)
         if what == "space":
             assert set((await rows_of(memory, row.id)).values()) == {0}

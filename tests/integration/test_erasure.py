@@ -10,6 +10,7 @@ import pytest
 
 from perdure import InvalidInput, Memory, Message, NotFound, Space
 from perdure.ingest import forgetting_origins
+from perdure.space_items import SpaceItems
 from perdure.store.database import SpaceTransaction
 from perdure.store.failed import record_failure
 from perdure.store.queue import Queue, QueuedWork
@@ -179,6 +180,7 @@ async def test_of_an_audience_everything_goes_and_nothing_of_others(memory: Memo
     us = memory.space(space.name, audience="us")
     await us.save(f"The code is {canary}")
     await us.set_task(f"Change {canary}")
+    await SpaceItems.of(us).put(("look",), canary, {"colour": canary})
     await us.add_document(f"All about {canary}", name=f"{canary}.txt")
     await us.capture(user=f"Again {canary}")
     await us.import_items([mail(canary)], source=canary)

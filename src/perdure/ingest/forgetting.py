@@ -30,6 +30,8 @@ from perdure.store.memories import MemoryRow, read_evidence, read_rows, siblings
 from perdure.store.spaces import SpaceRow, lock_space
 from perdure.store.tally import Tally
 
+LONGEST_S: Final = 300.0
+"""Seconds that one erasure may take: for each text it is looked up what quotes it in all that waits."""
 SAYS_THE_SAME: Final = (RETRIAGED, REVISED, f"{DUPLICATE}: %")
 """Reasons of tombstones that say what took their place, as LIKE patterns."""
 
@@ -119,7 +121,7 @@ async def forget_memories(resources: Resources, space: SpaceRow, ids: Sequence[i
         await require(tx, space, ids, audience)
         return await erase_together(tx, space, ids, Sight(audience))
 
-    return await resources.database.in_space(space.id, write, writer=True)
+    return await resources.database.in_space(space.id, write, writer=True, timeout_s=LONGEST_S)
 
 
 async def erase_together(tx: SpaceTransaction, space: SpaceRow, ids: Sequence[int], sight: Sight) -> Erased:
@@ -146,7 +148,9 @@ async def erase_together(tx: SpaceTransaction, space: SpaceRow, ids: Sequence[in
     # Others' rows are erased where they have to be; how many is theirs to know.
     counted = tally if all(map(sight.sees, told_to)) else Tally()
     counted.removed.update(removed)
-    return Erased(seen | set(taken.baseless), {*again, *taken.again}, counted, set(touched))
+    left = await read_rows(tx, space.name, sorted({*again, *taken.again}))
+    told = {each for each, row in left.items() if sight.sees(row.memory.audience)}
+    return Erased(seen | set(taken.baseless), told, counted, set(touched))
 
 
 async def require(tx: SpaceTransaction, space: SpaceRow, ids: Sequence[int], audience: str | None) -> None:

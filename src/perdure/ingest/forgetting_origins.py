@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from perdure.ingest.distillation import ARCHIVE
-from perdure.ingest.forgetting import Erased, Sight, doom, erase_together
+from perdure.ingest.forgetting import LONGEST_S, Erased, Sight, doom, erase_together
 from perdure.ingest.keys import stored_postings
 from perdure.ingest.quotations import without_messages
 from perdure.ingest.receipt import Preview
@@ -112,7 +112,7 @@ async def forget_from(
 
     erased = Erased()
     _count(erased, await database.in_space(space.id, stop))
-    while found := await database.in_space(space.id, batch, writer=True):
+    while found := await database.in_space(space.id, batch, writer=True, timeout_s=LONGEST_S):
         erased.add(found)
         if progress is not None:
             progress(len(erased.ids))

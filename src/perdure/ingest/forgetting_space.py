@@ -39,6 +39,9 @@ async def forget_space(resources: Resources, space: SpaceRow | None, progress: P
     Args:
         space: None, if it has lost its name already.
         progress: gets how many rows are gone, after each batch.
+
+    Returns:
+        What went of this space. What had been left of others goes, too, and is nobody's to know.
     """
     database = resources.database
     if space is not None:
@@ -51,7 +54,10 @@ async def forget_space(resources: Resources, space: SpaceRow | None, progress: P
         await database.in_space(row.id, begin, erasing=True)
     erased = Erased()
     for each in await database.across(unfinished):
-        erased.add(await _empty(resources, each, progress))
+        if space is not None and each.id == space.id:
+            erased.add(await _empty(resources, each, progress))
+        else:
+            await _empty(resources, each, None)
     return erased
 
 
@@ -73,15 +79,16 @@ async def _empty(resources: Resources, space: SpaceRow, progress: Progress | Non
                 if progress is not None:
                     progress(erased.tally.removed.total())
 
-    async def end(tx: SpaceTransaction) -> None:
-        await delete_space(tx)
-        await note_admin(tx, "forget_space", [space.id], touched=erased.tally.removed["memories"])
+    async def end(tx: SpaceTransaction) -> int:
+        # Of two who erase it one alone tells of it.
+        if gone := await delete_space(tx):
+            await note_admin(tx, "forget_space", [space.id], touched=erased.tally.removed["memories"])
+        return gone
 
     await sweep()
     await _wait_for_others(resources, at)
     await sweep()
-    await database.in_space(space.id, end, erasing=True)
-    erased.tally.removed["spaces"] += 1
+    erased.tally.removed["spaces"] += await database.in_space(space.id, end, erasing=True)
     erased.touched |= erased.tally.tables
     return erased
 

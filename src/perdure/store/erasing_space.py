@@ -88,6 +88,6 @@ async def count_rows(tx: SpaceTransaction, table: Table) -> int:
     return int(row["n"])
 
 
-async def delete_space(tx: SpaceTransaction) -> None:
-    """Removes the place of a space, which is empty."""
-    await tx.execute(DELETE_SPACE)
+async def delete_space(tx: SpaceTransaction) -> int:
+    """Removes the place of a space, which is empty; 0 if somebody else has."""
+    return await tx.execute(DELETE_SPACE)

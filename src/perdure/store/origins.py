@@ -121,7 +121,14 @@ NAMED_IN: Final = """
 """
 
 # What belongs to an audience besides its memories and what waits. No key column is null: '' is the whole space.
-OF_AUDIENCE: Final = ("current_tasks", "processed_items", "source_checkpoints", "documents")
+OF_AUDIENCE: Final = (
+    "current_tasks",
+    "processed_items",
+    "source_checkpoints",
+    "documents",
+    "store_items",
+    "session_items",
+)
 DROP_OF_AUDIENCE: Final = "DELETE FROM {table} t WHERE t.space_id = %(space_id)s AND t.audience = %(told_to)s"
 COUNT_OF_AUDIENCE: Final = (
     "SELECT count(*) AS n FROM {table} t WHERE t.space_id = %(space_id)s AND t.audience = %(told_to)s"
