@@ -201,12 +201,7 @@ async def test_bad_input_names_the_field_and_writes_nothing(
 
 
 async def test_bad_input_of_what_concerns_all_spaces_is_told_in_the_same_way(http: httpx.AsyncClient) -> None:
-    for query, field in (
-        ("limit=no", "limit"),
-        ("limit=0", "limit"),
-        ("colour=red", "colour"),
-        ("cursor=no", "cursor"),
-    ):
+    for query in ("limit=no", "limit=0", "colour=red", "cursor=no"):
         told = is_problem(await http.get(f"/v1/spaces?{query}"), 422, "invalid_input")
         assert told["field"] == query.partition("=")[0]
 
