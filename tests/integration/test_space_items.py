@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pgvector import HalfVector
+from psycopg.sql import SQL
 
 from perdure import InvalidInput
 from perdure.space_items import GetItem, PutItem, SearchItems, SpaceItems
 from perdure.space_sessions import SpaceSessions
+from perdure.store import items as store
+from perdure.store.database import SpaceTransaction
+from perdure.store.items import Reach
 from tests.doubles.embedder import HashedEmbedder
 from tests.integration.conftest import open_memory
 
@@ -121,6 +126,23 @@ async def test_the_nearest_comes_first_and_what_has_no_words_last(items: SpaceIt
     assert 1 >= found[0].score > found[1].score
     assert found[2].score is None
     assert [item.key for item in await items.search(("m",), query="cat on a sofa", limit=1, offset=1)] == ["dog"]
+
+
+async def test_each_vector_is_compared_once_and_found_by_its_key(space: Space, memory: Memory) -> None:
+    await SpaceItems.of(space).put(("m",), "cat", {}, words=["the cat sleeps"])
+    row = await memory.find_space(space.name)
+    assert row is not None
+    params = store._params(None, Reach(("m",), [], 10, 0))
+    params |= {"family_id": memory.resources.family.id, "vector": HalfVector([1.0] + [0.0] * 255)}
+
+    async def explain(tx: SpaceTransaction) -> str:
+        rows = await tx.fetch_all(SQL("EXPLAIN ") + store._filled(store.NEAREST_ITEMS), params, prepare=False)
+        return "\n".join(row["QUERY PLAN"] for row in rows)
+
+    plan = await memory.resources.database.in_space(row.id, explain)
+    assert "using store_item_vectors_pkey" in plan
+    # A list of all items that is gone through for each of them takes minutes for 20,000.
+    assert plan.count("CTE Scan") == 2, plan
 
 
 async def test_a_value_written_anew_is_no_longer_found_by_its_old_words(items: SpaceItems) -> None:

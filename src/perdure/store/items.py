@@ -67,14 +67,12 @@ NEAREST_ITEMS: Final = """
     WITH reach AS MATERIALIZED (
         SELECT i.id, i.updated_at FROM store_items i WHERE i.space_id = %(space_id)s AND {living} AND {matching}
     ),
-    near AS MATERIALIZED (
-        SELECT v.item_id, max(1 - (v.embedding <=> %(vector)s::halfvec)) AS score FROM reach r
-        JOIN store_item_vectors v ON v.space_id = %(space_id)s AND v.item_id = r.id AND v.family_id = %(family_id)s
-        GROUP BY v.item_id
-    ),
     page AS MATERIALIZED (
-        SELECT r.id, n.score FROM reach r LEFT JOIN near n ON n.item_id = r.id
-        ORDER BY n.score DESC NULLS LAST, r.updated_at DESC, r.id DESC LIMIT %(limit)s OFFSET %(offset)s
+        SELECT r.id, max(1 - (v.embedding <=> %(vector)s::halfvec)) AS score FROM reach r
+        LEFT JOIN store_item_vectors v
+            ON v.space_id = %(space_id)s AND v.item_id = r.id AND v.family_id = %(family_id)s
+        GROUP BY r.id, r.updated_at
+        ORDER BY score DESC NULLS LAST, r.updated_at DESC, r.id DESC LIMIT %(limit)s OFFSET %(offset)s
     )
     SELECT {columns}, p.score FROM page p
     JOIN store_items i ON i.space_id = %(space_id)s AND i.id = p.id
