@@ -72,3 +72,13 @@ def test_a_data_directory_that_is_a_file_is_bad_configuration(run: Perdure, tmp_
     assert result.status == 2
     assert "PERDURE_DATA_DIR" in result.err
     assert "Traceback" not in result.err
+
+
+def test_a_full_disk_behind_stdout_is_told_in_a_line() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full on this platform")
+    command = [sys.executable, "-m", "perdure", "list", "--limit", "x", "--json"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "perdure: stdout can't be written (No space left on device).\n"

@@ -344,6 +344,16 @@ async def test_the_deep_thinker_is_shown_three_memories_and_may_search_twice(jud
     assert "consult_deep_thinker" in {row.call_site for row in await judged.usage()}
 
 
+async def test_a_reflection_that_finds_nothing_is_no_conclusion(judged: Space, chat: ChatServer) -> None:
+    for n in range(50):
+        await save(judged, f"Note {n} about matter {n * 7919}.", salience=3)
+    chat.answer("reflection", {"patterns": [{"text": "The sky falls.", "rests_on": [99]}], "predictions": []})
+    report = await judged.think()
+    assert len(chat.asked("reflection")) == 1
+    assert "reflection" not in report.conclusions
+    assert not await of_type(judged, "reflection")
+
+
 async def test_a_thinker_that_only_searches_has_failed(judged: Space, chat: ChatServer) -> None:
     await save(judged, "The harbour closes in winter.")
     chat.answer("consult_deep_thinker", "SEARCH: more")

@@ -239,3 +239,17 @@ async def test_time_never_changes_the_card_nor_takes_away_what_it_rests_on(
     (identity,) = await of_type(judged, "identity")
     assert (identity.salience, identity.summary) == (10, "location: Boston")
     assert {memory.summary for memory in await judged.list()} == {"Ada lives in Boston.", "location: Boston"}
+
+
+async def test_a_consultation_uses_nothing_of_the_budget_of_background_work(
+    urls: ServerUrls, embedder: HashedEmbedder, noon: SkippingClock, chat: ChatServer
+) -> None:
+    async with open_memory(urls, embedder, clock=noon, thinker_url=chat.url, daily_call_budget=1) as memory:
+        space = memory.space("consulting")
+        await space.save("Ada lives in Lisbon.", salience=9)
+        chat.answer("consult_deep_thinker", "She does.")
+        await space.consult("Where does Ada live?")
+        assert (await space.stats()).paused is None
+        assert [row.live for row in await space.usage() if row.call_site == "consult_deep_thinker"] == [True]
+        await space.consolidate()
+        assert len(chat.asked("consolidation")) == 1

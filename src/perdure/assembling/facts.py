@@ -54,11 +54,5 @@ def as_set(state: TurnState, people: Mapping[str, Person]) -> TurnState:
 
 def offered(own: tuple[Mapping[str, object], ...], *, first: bool) -> tuple[Mapping[str, object], ...]:
     """The host's tools and those for facts, which come first where something is to be remembered."""
-    for_facts = tuple(
-        {
-            "type": "function",
-            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-        }
-        for tool in ltm.TOOLS
-    )
+    for_facts = tuple(tool.as_function() for tool in ltm.TOOLS)
     return (*for_facts, *own) if first else (*own, *for_facts)

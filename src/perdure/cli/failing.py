@@ -82,20 +82,30 @@ def exit_status(work: Callable[[], int], *, as_json: bool) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain when it flushes at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has seen enough.
+        _let_go_of_stdout()
         return FAILED
     except (Exception, KeyboardInterrupt) as error:
         if debugging():
             traceback.print_exc()
         data, status = described(error)
     if as_json:
-        print_json({"error": data})
+        try:
+            print_json({"error": data})
+            sys.stdout.flush()
+        except OSError as error:
+            _let_go_of_stdout()
+            click.echo(f"perdure: stdout can't be written ({error.strerror}).", err=True)
         return status
     click.echo(f"perdure: {printable(_in_options(str(data['message']), data.get('field')))}", err=True)
     if data["hint"]:
         click.echo(printable(str(data["hint"])), err=True)
     return status
+
+
+def _let_go_of_stdout() -> None:
+    """Python would complain of what it can't flush at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _in_options(message: str, field: object) -> str:

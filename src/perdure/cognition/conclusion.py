@@ -71,10 +71,14 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The memories that a conclusion became, and those in whose place they stand."""
+    """The memories that a conclusion became, and those in whose place they stand.
+
+    `concluded` is False where there was nothing to conclude, and only that was written down.
+    """
 
     ids: tuple[int, ...] = ()
     superseded: tuple[int, ...] = ()
+    concluded: bool = True
 
 
 @dataclass(frozen=True, slots=True)

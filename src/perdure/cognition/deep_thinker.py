@@ -79,7 +79,7 @@ async def consult(
                 question=question,
                 memories=_told(list(shown.values())),
             )
-            answer = await resources.models.write(SITE, prompt, ledger=ledger)
+            answer = await resources.models.write(SITE, prompt, ledger=ledger, live=True)
             wanted = _WANTS.fullmatch(answer.value)
             if wanted is not None and left == 0:
                 raise ModelFailed("The thinker went on searching instead of answering.", answer=answer.value)

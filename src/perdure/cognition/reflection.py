@@ -70,7 +70,7 @@ async def _conclude(thinking: Thinking, memories: Sequence[StoredMemory], newest
 
     async def seen(tx: SpaceTransaction, _: int) -> Written:
         await set_reflected(tx, newest)
-        return Written()
+        return Written(concluded=False)
 
     if not sections:
         return Conclusion(REFLECTION, told, (), answer.made_by, {}, seen)

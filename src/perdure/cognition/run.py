@@ -184,7 +184,8 @@ async def _run(thinking: Thinking, layers: Sequence[Layer], late: Callable[[], b
 async def _layer(thinking: Thinking, layer: Layer, written: dict[Layer, int], late: Callable[[], bool]) -> bool:
     """Writes what one layer concludes, counting it in `written`; False if its time was up before its end."""
     async for conclusion in LAYERS[layer][1](thinking):
-        if await write_conclusion(thinking, conclusion) is not None:
+        outcome = await write_conclusion(thinking, conclusion)
+        if outcome is not None and outcome.concluded:
             written[layer] = written.get(layer, 0) + 1
         if late():
             return False

@@ -189,14 +189,16 @@ class Models:
 
         return await self._first_available(site, ledger, live=live, deadline_s=deadline_s, answered=answered)
 
-    async def write(self, site: str, prompt: Prompt, *, ledger: Ledger, deadline_s: float | None = None) -> Answer[str]:
-        """Free text in answer to `prompt`, which no turn waits for; else the arguments and errors of `ask`."""
+    async def write(
+        self, site: str, prompt: Prompt, *, ledger: Ledger, live: bool = False, deadline_s: float | None = None
+    ) -> Answer[str]:
+        """Free text in answer to `prompt`; else the arguments and errors of `ask`."""
 
         async def answered(endpoint: Endpoint, call: Call) -> Answer[str]:
             reply = await _say(endpoint, CALL_SITES[site].mode, prompt, None, call)
             return Answer(reply.text, prompt.made_by(endpoint.model), reply.text)
 
-        return await self._first_available(site, ledger, live=False, deadline_s=deadline_s, answered=answered)
+        return await self._first_available(site, ledger, live=live, deadline_s=deadline_s, answered=answered)
 
     async def roles(self) -> tuple[RoleState, ...]:
         """Both roles as they are now; looks at the servers for at most `LOOK_S` and raises nothing."""

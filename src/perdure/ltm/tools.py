@@ -17,6 +17,11 @@ class Tool:
     description: str
     parameters: Mapping[str, object]
 
+    def as_function(self) -> dict[str, object]:
+        """As OpenAI's protocol names a tool; plain data, ready for JSON."""
+        told = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+        return {"type": "function", "function": told}
+
 
 _CONTENT: Final = (
     "One fact in one sentence, in the third person, that will still matter in other conversations. "

@@ -33,7 +33,7 @@ class UpkeepReport:
         aged: rows whose salience or usefulness changed with time; a dry run doesn't count them.
         pruned: how many memories went, by reason.
         listed: those of them that this audience may see, 1000 at most.
-        retired: how many rows of side tables went, by table.
+        retired: how many rows of side tables went, by table; a dry run doesn't look at them.
         awkward: memories that could not be aged or pruned; the log says why.
         dry_run: nothing was done.
         busy: somebody else is at it; nothing was done.
