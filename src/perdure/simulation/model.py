@@ -66,7 +66,9 @@ class ScriptedModels(Models):
         self._count(site, prompt, text, ledger, live=live)
         return Answer(value, prompt.made_by(MODEL), text)
 
-    async def write(self, site: str, prompt: Prompt, *, ledger: Ledger, deadline_s: float | None = None) -> Answer[str]:
+    async def write(
+        self, site: str, prompt: Prompt, *, ledger: Ledger, live: bool = False, deadline_s: float | None = None
+    ) -> Answer[str]:
         """A plain sentence; the script has no prose."""
         text = "What was known before is to be read in the light of this."
         self._count(site, prompt, text, ledger, live=False)
