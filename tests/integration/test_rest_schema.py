@@ -70,7 +70,20 @@ def test_every_verb_is_described_under_its_name(schema: dict[str, Any]) -> None:
     for methods in schema["paths"].values():
         for found in methods.values():
             assert found["summary"]
-            assert found["responses"]
+            told = [answer for status, answer in found["responses"].items() if status != "204"]
+            assert told
+            for answer in told:
+                for kind in answer.get("content", {"none": {}}).values():
+                    assert kind.get("schema"), (found["operationId"], answer)
+
+
+def test_the_description_says_how_to_send_a_key_and_where_none_is_needed(schema: dict[str, Any]) -> None:
+    assert schema["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    assert schema["security"] == [{"key": []}, {}]
+    open_paths = {
+        path for path, methods in schema["paths"].items() if any("security" in each for each in methods.values())
+    }
+    assert open_paths == {"/livez", "/readyz"}
 
 
 def test_the_page_lists_every_route(schema: dict[str, Any]) -> None:

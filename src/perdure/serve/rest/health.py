@@ -16,19 +16,21 @@ from perdure.store.spaces import find_space
 
 READY_S = 2.0
 """Longer, and the database counts as away."""
+OPEN: dict[str, Any] = {"security": []}
+"""No key is needed, says the description."""
 
 
 def health_router() -> APIRouter:
     """`/livez` and `/readyz`; neither needs a key, and neither tells more than yes or no."""
     router = APIRouter(tags=["health"])
 
-    @router.get("/livez", summary="Whether the process lives.", operation_id="livez")
+    @router.get("/livez", summary="Whether the process lives.", operation_id="livez", openapi_extra=OPEN)
     async def livez() -> dict[str, str]:
         return {"status": "alive"}
 
     @router.get(
         "/readyz", summary="Whether requests can be served: the database answers.", responses={**problems(503)},
-        operation_id="readyz",
+        operation_id="readyz", openapi_extra=OPEN,
     )  # fmt: skip
     async def readyz(request: Request) -> Any:
         try:

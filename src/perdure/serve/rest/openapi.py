@@ -13,9 +13,12 @@ from pydantic.json_schema import JsonSchemaMode
 
 from perdure.cognition import Identity
 from perdure.context import Context
+from perdure.ingest import Receipt
 from perdure.serve.problems import MEDIA_TYPE
 from perdure.serve.problems import SCHEMA as PROBLEM
 from perdure.serve.rest.arguments import AUDIENCE, CURSOR, takes_a_file
+from perdure.store.spaces import SpaceRow
+from perdure.store.workers import WorkerStatus
 from perdure.wire import PAGE_ENDS, ROUTES, IdentityCard, Parameter, Prompt, Route, adapter, signature_of
 
 REF: Final = "#/components/schemas/{model}"
@@ -41,6 +44,17 @@ _BY_NAME: Final[dict[str, dict[str, Any]]] = {
     "fact_id": {"type": "string", "examples": ["S24", "P7"]},
 }
 _BY_HAND: Final = {("capture", "recall"), ("feedback", "retrieved"), ("list", "before")}
+_OF_SERVER: Final[dict[str, Any]] = {
+    "spaces": tuple[SpaceRow, ...],
+    "worker_status": WorkerStatus,
+    "forget_space": Receipt,
+}
+"""What operations return that concern more than one space."""
+_KEY: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "A key of `perdure keys create`. Without any key in the database, this machine needs none.",
+}
 _PROBLEMS: Final = {
     401: "No key, or none that counts.",
     403: "The key doesn't reach so far, or a person's privacy forbids it.",
@@ -61,6 +75,14 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     schema = {"$ref": REF.format(model="Problem")}
     chosen = statuses or tuple(_PROBLEMS)
     return {each: {"description": _PROBLEMS[each], "content": {MEDIA_TYPE: {"schema": schema}}} for each in chosen}
+
+
+def answered(operation: str) -> dict[int | str, dict[str, Any]]:
+    """All answers of an operation that concerns more than one space."""
+    schema = _definitions()["answers"][operation]
+    if operation == "spaces":
+        schema = _page_of(schema)
+    return {200: {"description": "Done.", "content": {"application/json": {"schema": schema}}}, **problems()}
 
 
 def described(route: Route) -> dict[str, Any]:
@@ -96,6 +118,8 @@ def install(app: FastAPI) -> None:
             described_by_fastapi = FastAPI.openapi(app)
             schemas = described_by_fastapi.setdefault("components", {}).setdefault("schemas", {})
             schemas |= {**_definitions()["$defs"], "Problem": PROBLEM}
+            described_by_fastapi["components"]["securitySchemes"] = {"key": _KEY}
+            described_by_fastapi["security"] = [{"key": []}, {}]
             app.openapi_schema = described_by_fastapi
         return app.openapi_schema
 
@@ -180,11 +204,7 @@ def _answers(route: Route) -> dict[int | str, dict[str, Any]]:
         return {204: {"description": "Done."}}
     schema = _definitions()["answers"][route.verb]
     if route.paged:
-        schema = {
-            "type": "object",
-            "properties": {"items": schema, "next": {"type": ["string", "null"], "description": "None at the end."}},
-            "required": ["items", "next"],
-        }
+        schema = _page_of(schema)
     if returns is int:
         schema = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
     content = {"content": {"application/json": {"schema": schema}}}
@@ -193,6 +213,14 @@ def _answers(route: Route) -> dict[int | str, dict[str, Any]]:
         found[201] = {"description": "Made.", **content}
         found[202] = {"description": "Committed, and waits to be worked off.", **content}
     return found
+
+
+def _page_of(schema: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"items": schema, "next": {"type": ["string", "null"], "description": "None at the end."}},
+        "required": ["items", "next"],
+    }
 
 
 def _schema(route: Route, parameter: Parameter) -> dict[str, Any]:
@@ -218,6 +246,7 @@ def _definitions() -> dict[str, Any]:
             else:
                 wanted.append((key, "validation", adapter(parameter.type)))
         wanted.append(((route.verb, ""), "serialization", adapter(_sent(signature.returns))))
+    wanted += [((operation, ""), "serialization", adapter(returns)) for operation, returns in _OF_SERVER.items()]
     made, definitions = TypeAdapter.json_schemas(wanted, ref_template=REF)
     parameters = {key: dict(schema) for (key, mode), schema in made.items() if mode == "validation"}
     answers = {key[0]: schema for (key, mode), schema in made.items() if mode == "serialization"}

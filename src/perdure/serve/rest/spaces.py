@@ -11,7 +11,7 @@ from perdure.ingest import Receipt
 from perdure.serve.caller import caller_of, memory_of
 from perdure.serve.paths import name_in_path
 from perdure.serve.rest.arguments import CURSOR, read_page, unknown_field
-from perdure.serve.rest.openapi import problems
+from perdure.serve.rest.openapi import answered
 from perdure.store.spaces import SpaceRow
 from perdure.store.workers import WorkerStatus
 from perdure.wire import Scope, to_wire, written
@@ -26,7 +26,7 @@ def spaces_router() -> APIRouter:
     router = APIRouter(tags=["server"])
 
     @router.get(
-        "/v1/spaces", summary="Spaces by name; a key that is limited sees its own.", responses={**problems()},
+        "/v1/spaces", summary="Spaces by name; a key that is limited sees its own.", responses=answered("spaces"),
         operation_id="spaces",
     )  # fmt: skip
     async def spaces(request: Request, limit: int = PAGE, cursor: str | None = None) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def spaces_router() -> APIRouter:
         return {"items": to_wire(tuple[SpaceRow, ...], page), "next": following}
 
     @router.delete(
-        "/v1/spaces/{space}", summary="Erase a space for good, for every audience.", responses={**problems()},
+        "/v1/spaces/{space}", summary="Erase a space for good, for every audience.", responses=answered("forget_space"),
         operation_id="forget_space",
     )  # fmt: skip
     async def forget_space(request: Request) -> Any:
@@ -59,8 +59,8 @@ def spaces_router() -> APIRouter:
         return to_wire(Receipt, await memory_of(request).forget_space(name))
 
     @router.get(
-        "/v1/workers", summary="Which workers there are, and what waits over all spaces.", responses={**problems()},
-        operation_id="worker_status",
+        "/v1/workers", summary="Which workers there are, and what waits over all spaces.",
+        responses=answered("worker_status"), operation_id="worker_status",
     )  # fmt: skip
     async def worker_status(request: Request) -> Any:
         caller = caller_of(request)
