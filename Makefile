@@ -18,6 +18,9 @@ SIZE ?= M
 # Processes that run the slow tests, each with a PostgreSQL of its own.
 WORKERS ?= 2
 RUN := .venv/bin/python
+# The tests of rules/ run under coverage and by themselves, all others in several processes.
+OF_RULES := tests/unit/test_rules_*.py tests/unit/test_embedding_calibration.py
+OF_OTHERS := --ignore-glob='tests/unit/test_rules_*' --ignore tests/unit/test_embedding_calibration.py --ignore tests/adapters
 PIP := $(RUN) -m pip install --quiet --quiet --no-input --no-compile
 
 # The environment is made anew when its Python is gone or the checkout was moved (its scripts hold absolute paths).
@@ -34,14 +37,14 @@ demo: demo-env  ## see it work: import a conversation, ask ten questions (under 
 	@.venv/bin/perdure demo
 
 test: test-env  ## run the tests, except the long ones; rules/ must be covered to the last branch
-	@$(RUN) -m coverage run -m pytest tests/unit
-	@$(RUN) -m coverage report --include='src/perdure/rules/*' --fail-under=100
-	@$(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --ignore tests/unit --ignore tests/adapters tests
+	@$(RUN) -m coverage run --source perdure.rules -m pytest $(OF_RULES)
+	@$(RUN) -m coverage report --fail-under=100
+	@$(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile $(OF_OTHERS) tests
 
 test-long: test-env .venv/.models  ## run every test
-	@$(RUN) -m coverage run -m pytest -m '' tests/unit
-	@$(RUN) -m coverage report --include='src/perdure/rules/*' --fail-under=100
-	@$(RUN) -m pytest -m '' --ignore tests/unit --ignore tests/adapters tests
+	@$(RUN) -m coverage run --source perdure.rules -m pytest -m '' $(OF_RULES)
+	@$(RUN) -m coverage report --fail-under=100
+	@$(RUN) -m pytest -m '' $(OF_OTHERS) tests
 
 test-adapters: .venv-adapters/.made  ## run the tests of perdure.adapters, with the frameworks they fit into
 	@.venv-adapters/bin/python -m mypy --cache-dir .mypy_cache/adapters src/perdure/adapters/*.py
