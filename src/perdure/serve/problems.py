@@ -72,7 +72,7 @@ class Told(JSONResponse):
     media_type = MEDIA_TYPE
 
     def render(self, content: object) -> bytes:
-        return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def problem(error: PerdureError, status: int | None = None) -> JSONResponse:
