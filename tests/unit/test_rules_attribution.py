@@ -63,7 +63,9 @@ def test_nothing_that_was_said_by_a_tool_alone_is_the_assistants() -> None:
     assert vouched("assistant", "rain", assistant="rain", tools="rain") == "assistant"
 
 
-@pytest.mark.parametrize("name", [*sorted(MEMORY_TOOLS), "saveMemory", "mcp__perdure__search_memory", "memory.forget-memory"])
+@pytest.mark.parametrize(
+    "name", [*sorted(MEMORY_TOOLS), "saveMemory", "mcp__perdure__search_memory", "memory.forget-memory"]
+)
 def test_memory_tools_are_known_however_they_are_spelled(name: str) -> None:
     assert is_memory_tool(name)
     assert not is_read_tool(name)

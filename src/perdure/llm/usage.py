@@ -34,9 +34,7 @@ class Ledger:
     def record(self, use: ModelUse) -> None:
         self.uses.append(use)
         observe(
-            ModelAsked(
-                use.call_site, use.role, use.ok, use.latency_ms / 1000, use.prompt_tokens, use.completion_tokens
-            )
+            ModelAsked(use.call_site, use.role, use.ok, use.latency_ms / 1000, use.prompt_tokens, use.completion_tokens)
         )
 
     def stored(self) -> None:
