@@ -18,6 +18,7 @@ from perdure.serve.tracing import Tracing
 _LOG: Final = logging.getLogger("perdure.requests")
 REQUEST_ID: Final = "x-request-id"
 MAX_ID: Final = 64
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class Requests:
@@ -46,28 +47,28 @@ class Requests:
             if tracing is None:
                 await self._app(scope, receive, sending)
             else:
-                with tracing.request(scope["method"]) as span:
+                with tracing.request(_method(scope)) as span:
                     await self._app(scope, receive, sending)
-                    span.update_name(f"{scope['method']} {_route(scope)}")
+                    span.update_name(f"{_method(scope)} {_route(scope)}")
                     span.set_attribute("http.route", _route(scope))
                     span.set_attribute("http.response.status_code", status)
         finally:
             self._tell(scope, named, status, self._clock.monotonic() - began)
 
     def _tell(self, scope: Scope, named: str, status: int, seconds: float) -> None:
-        route = _route(scope)
+        method, route = _method(scope), _route(scope)
         metrics: Metrics = scope["app"].state.metrics
-        metrics.asked(scope["method"], route, status, seconds)
+        metrics.asked(method, route, status, seconds)
         caller = scope.get("perdure.caller")
         told = {
-            "method": scope["method"],
+            "method": method,
             "route": route,
             "status": status,
             "ms": round(1000 * seconds, 1),
             "caller": caller.name if isinstance(caller, Caller) else None,
             "request_id": named,
         }
-        _LOG.info("%s %s %s", scope["method"], route, status, extra={"told": told})
+        _LOG.info("%s %s %s", method, route, status, extra={"told": told})
 
 
 class JsonLines(logging.Formatter):
@@ -93,6 +94,12 @@ def json_logs() -> None:
 def _route(scope: Scope) -> str:
     """The pattern of the path: what stands in it may be somebody's name."""
     return getattr(scope.get("route"), "path", None) or "none"
+
+
+def _method(scope: Scope) -> str:
+    """The method, if it is one: a caller may send any word as one, before any key is looked at."""
+    method: str = scope["method"]
+    return method if method in METHODS else "OTHER"
 
 
 def _request_id(given: str | None) -> str:
