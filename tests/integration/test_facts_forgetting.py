@@ -63,7 +63,7 @@ async def test_nothing_is_left_of_a_person_and_others_keep_what_is_theirs(
     memory: Memory, space: Space, canary: str
 ) -> None:
     ghost = Participant(f"u-{canary}", f"Ada {canary}")
-    turn = replace(TURN, speaker=ghost, participants=(ghost, BOB), message_id="m-7")
+    turn = replace(TURN, speaker=ghost, participants=(ghost, BOB), message_id="message-of-the-ghost")
     await space.set_person(ghost.user_id, name=ghost.name, aliases=[f"{canary}!"])
     await space.set_personalised(ghost.user_id, "guild", personalised=False)
     own = await space.create_long_term_memory(turn, about(ghost.name, f"{{user}} owns {canary}"))
@@ -81,7 +81,7 @@ async def test_nothing_is_left_of_a_person_and_others_keep_what_is_theirs(
 
     assert set(erased.facts) == {own.id, for_all.id}
     assert await held_by(space, canary) == []
-    assert await held_by(space, "m-7") == []
+    assert await held_by(space, "message-of-the-ghost") == []
     assert of_bob.id is not None
     kept = (await space.fact(of_bob.id)).fact
     assert (kept.content, kept.taught_by) == ("{user} cooks", None)
