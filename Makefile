@@ -28,7 +28,7 @@ ifneq ($(shell $(RUN) -c 'import pip' 2>/dev/null && { [ ! -e .venv/.made ] || [
 .PHONY: .venv/.made
 endif
 
-.PHONY: help demo demo-env test test-long test-adapters test-env bench check format clean
+.PHONY: help demo demo-env test test-long test-adapters test-pgbouncer test-env bench check format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ test-long: test-env .venv/.models  ## run every test
 test-adapters: .venv-adapters/.made  ## run the tests of perdure.adapters, with the frameworks they fit into
 	@.venv-adapters/bin/python -m mypy --cache-dir .mypy_cache/adapters src/perdure/adapters/*.py
 	@.venv-adapters/bin/python -m pytest -o filterwarnings=ignore tests/adapters
+
+test-pgbouncer: test-env  ## run the integration tests behind a PgBouncer in transaction mode, where one is installed
+	@PERDURE_TEST_POOLER=1 $(RUN) -m pytest tests/integration
 
 bench: test-env  ## measure speed: SIZE=S takes two minutes, M (the default) ten, L half an hour
 	@$(RUN) -m benchmarks --size $(SIZE) $(BENCH_ARGS)

@@ -5,6 +5,7 @@ Nobody listens unless a door asks for it. A listener that fails is logged and co
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sized
@@ -119,8 +120,9 @@ def observed(
         verb, began = method.__name__, _CLOCK.monotonic()
         try:
             result = await method(self, *args, **kwargs)
-        except Exception as error:
-            code = error.code if isinstance(error, PerdureError) else "internal"
+        except (Exception, asyncio.CancelledError) as error:
+            gone = "cancelled" if isinstance(error, asyncio.CancelledError) else "internal"
+            code = error.code if isinstance(error, PerdureError) else gone
             observe(Answered(verb, _CLOCK.monotonic() - began, error=code))
             raise
         observe(_answered(verb, _CLOCK.monotonic() - began, result))
