@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from tests.conftest import TestServer
     from tests.doubles.clock import SkippingClock
     from tests.integration.ranking_spaces import LoadedSpace
+
+
+def prepares() -> bool:
+    """Whether statements may be prepared: an old pooler between tests and server mixes those of its clients up."""
+    return os.environ.get("PERDURE_DATABASE_PREPARE") != "false"
 
 
 def open_memory(urls: ServerUrls, embedder: HashedEmbedder, **settings: object) -> Memory:
@@ -93,7 +99,7 @@ async def ranking_spaces(test_server: TestServer, template_database: str) -> Asy
 
     name = f"perdure_ranking_{secrets.token_hex(4)}"
     urls = test_server.make(name, template_database)
-    database = Database(urls, SimulatedClock(NOW))
+    database = Database(urls, SimulatedClock(NOW), prepare=prepares())
     await database.open()
     family = await create_family(database, Family("made up", "test", "none", 32), unrelated_similarity=0.1, index=False)
     loaded = []

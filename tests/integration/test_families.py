@@ -16,11 +16,12 @@ from perdure.errors import FamilyMismatch
 from perdure.store.database import Database
 from perdure.store.families import build_index, create_family, find_family, list_families
 from perdure.types import Family
+from tests.integration.conftest import prepares
 
 
 @pytest.fixture
 async def database(fresh_database) -> AsyncIterator[Database]:
-    database = Database(fresh_database, DatabaseClock())
+    database = Database(fresh_database, DatabaseClock(), prepare=prepares())
     await database.open()
     yield database
     await database.close()

@@ -18,6 +18,7 @@ from perdure.store.claiming import claim
 from perdure.store.database import Database, SpaceTransaction, Transaction
 from perdure.store.queue import KINDS, Queue, QueuedWork, enqueue, finish
 from perdure.store.spaces import create_space, lock_space
+from tests.integration.conftest import prepares
 
 T = TypeVar("T")
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -71,7 +72,7 @@ class Line:
 @pytest.fixture
 async def line(urls) -> AsyncIterator[Line]:
     clock = SimulatedClock(START)
-    database = Database(urls, clock)
+    database = Database(urls, clock, prepare=prepares())
     await database.open()
     space = await database.across(lambda tx: create_space(tx, f"line-{secrets.token_hex(6)}"))
     yield Line(database, space.id, clock)

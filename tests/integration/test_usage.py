@@ -16,6 +16,7 @@ from perdure.store.checkpoints import read_checkpoint, write_checkpoint
 from perdure.store.database import Database, SpaceTransaction
 from perdure.store.spaces import create_space
 from perdure.store.usage import Used, read_usage, record_usage, used_today
+from tests.integration.conftest import prepares
 
 T = TypeVar("T")
 Run = Callable[[Callable[[SpaceTransaction], Awaitable[T]]], Awaitable[T]]
@@ -40,7 +41,7 @@ def clock() -> SimulatedClock:
 
 @pytest.fixture
 async def database(urls, clock: SimulatedClock) -> AsyncIterator[Database]:
-    database = Database(urls, clock)
+    database = Database(urls, clock, prepare=prepares())
     await database.open()
     yield database
     await database.close()
